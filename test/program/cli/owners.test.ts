@@ -70,21 +70,23 @@ async function listOwners(folder: string): Promise<ReadonlySet<number>> {
   return new Set(await Promise.all(names.map(async (name) => (await stat(join(folder, name))).uid)))
 }
 
-describe.skipIf(!hasUsers)('root, in a data directory', () => {
+describe.skipIf(!hasUsers)('a command', () => {
   const openRig = () => openForTest(openCliRig({ activities: 1 }))
   const rig = openForAll(() => openCliRig({ activities: 1, isSignedIn: true }))
   const folder = openForAll(openFolder)
 
   const OWNERS = [
-    ['of root', 0, '0 0 0'],
-    ['of another user', NOBODY, `${NOBODY} ${NOBODY} ${NOBODY}`],
-    ['of a user without a name', UNNAMED, `${UNNAMED} ${UNNAMED} ${UNNAMED}`],
+    ['that of root', 0],
+    ['that of another user, as root', NOBODY],
+    ['that of a user without a name, as root', UNNAMED],
+    ['that of an ordinary user, as this one', OTHER, as(OTHER)],
   ] as const
 
-  it.each(OWNERS)('%s, is the owner, whatever the verb', async (name, uid, ids) => {
+  it.each(OWNERS)('is of the owner of its data directory: %s', async (name, uid, prefix = []) => {
     const dataDir = await makeFolder(join(folder.path, name), uid)
     const env = { ...(await openRig()).env, MUSETTE_DATA_DIR: dataDir }
-    const options = { env, cwd: folder.path, input: 'rider' }
+    const ids = prefix.length > 0 ? `${uid} ${uid}` : `${uid} ${uid} ${uid}`
+    const options = { env, cwd: folder.path, input: 'rider', prefix }
     expect(await run(LOGIN, options)).toMatchObject({
       code: 0,
       stderr: expect.stringContaining(`ids ${ids}\n`),
@@ -97,9 +99,11 @@ describe.skipIf(!hasUsers)('root, in a data directory', () => {
     expect((await daemon.kill()).stderr).toContain(`ids ${ids}\n`)
     expect(await readdir(dataDir)).toEqual(expect.arrayContaining(['secret.key', 'a.backup', 'drop']))
     expect([...(await listOwners(dataDir))]).toEqual([uid])
+    for (const name of ['secret.key', 'a.backup'])
+      expect(await stat(join(dataDir, name))).toMatchObject({ mode: 0o100_600 })
   })
 
-  it('is the owner of the folder above one that does not exist', async () => {
+  it('of root is of the owner of the folder above a data directory that does not exist', async () => {
     const home = await makeFolder(join(folder.path, 'home'), NOBODY, 0o755)
     const env = { ...(await openRig()).env, MUSETTE_DATA_DIR: '.musette' }
     const options = { env, cwd: home, input: 'rider' }
@@ -107,7 +111,7 @@ describe.skipIf(!hasUsers)('root, in a data directory', () => {
     expect([...(await listOwners(home))]).toEqual([NOBODY])
   })
 
-  it('of another user, cannot write where only root may, and says so', async () => {
+  it('of root, in the data directory of another user, cannot write where only root may', async () => {
     const dataDir = await makeFolder(join(folder.path, 'apart'), NOBODY)
     const closed = await makeFolder(join(folder.path, 'of root alone'), 0)
     const env = { ...rig.env, MUSETTE_DATA_DIR: dataDir }
@@ -119,16 +123,21 @@ describe.skipIf(!hasUsers)('root, in a data directory', () => {
 
   const REFUSALS = [
     [
-      'may not become it',
+      'root may not become the owner',
       NOBODY,
       ['setpriv', '--bounding-set=-setuid,-setgid'],
       /^sudo -u nobody '?MUSETTE_DATA_DIR=/,
     ],
-    ['may not become it', UNNAMED, ['setpriv', '--bounding-set=-setuid,-setgid'], /^setpriv --reuid=54321 /],
-    ['has a program that it cannot read', NOBODY, [], /^sudo -u nobody '?MUSETTE_DATA_DIR=/],
+    [
+      'root may not become the owner',
+      UNNAMED,
+      ['setpriv', '--bounding-set=-setuid,-setgid'],
+      /^setpriv --reuid=54321 /,
+    ],
+    ['the owner cannot read the program', NOBODY, [], /^sudo -u nobody '?MUSETTE_DATA_DIR=/],
   ] as const
 
-  it.each(REFUSALS)('of another user, refuses when it %s (%i)', async (why, uid, prefix, command) => {
+  it.each(REFUSALS)('of root is refused when %s (%i)', async (why, uid, prefix, command) => {
     const name = `${why} ${uid}`
     const dataDir = await makeFolder(join(folder.path, name), uid)
     const main =
@@ -165,7 +174,7 @@ describe.skipIf(!hasUsers)('root, in a data directory', () => {
   ]
 
   it.each(LINKS)(
-    'of user %i, follows no link %s',
+    'of root follows no link in a data directory of user %i: %s',
     async (uid, link, text = 'hunter2\n', verb = ['status']) => {
       const own = await openForTest(openFolder())
       const victim = await makeFile(join(own.path, 'victim'), 0, 0o600, text)
