@@ -85,7 +85,7 @@ describe.skipIf(!hasUsers)('a command', () => {
   it.each(OWNERS)('is of the owner of its data directory: %s', async (name, uid, prefix = []) => {
     const dataDir = await makeFolder(join(folder.path, name), uid)
     const env = { ...(await openRig()).env, MUSETTE_DATA_DIR: dataDir }
-    const ids = prefix.length > 0 ? `${uid} ${uid}` : `${uid} ${uid} ${uid}`
+    const ids = `${uid} ${uid} ${uid}`
     const options = { env, cwd: folder.path, input: 'rider', prefix }
     expect(await run(LOGIN, options)).toMatchObject({
       code: 0,
