@@ -48,7 +48,6 @@ export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<
     ...users.map((owner) => ({ prefix: [], switchUser: true, owner, env })),
     { prefix: AS_NOBODY, switchUser: false, owner: self, env },
   ]
-  for (const way of ways) if ((await tryRun(way, binaries, dataDir)).code === 0) return way
   // Every secret file in the data directory is readable by its owner only, so other users may pass through it.
   await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
   for (const way of ways) if ((await tryRun(way, binaries, dataDir)).code === 0) return way

@@ -1,7 +1,7 @@
 import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError, errorCode } from '../../kit/errors.ts'
+import { ConfigError, errorCode, errorLine } from '../../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { quoteShell } from '../../kit/text.ts'
 import { readNearest, readPasswd } from './trust.ts'
@@ -25,10 +25,13 @@ export function becomeOwner(dataDir: string, argv: readonly string[]): void {
     const message = `${whose}, and root may not become that user here (${errorCode(cause)}); ${command}`
     throw new ConfigError('not_the_owner', message, { cause })
   }
-  const closed = readClosedPath()
-  if (closed === undefined) return
-  const mend = 'install musette where every user can read it, then'
-  throw new ConfigError('not_the_owner', `${whose}, who cannot read ${closed}; ${mend} ${command}`)
+  try {
+    assertReadable()
+  } catch (cause) {
+    const mend = 'install musette where every user can read it, then'
+    const message = `${whose}, who cannot read the program (${errorLine(cause)}); ${mend} ${command}`
+    throw new ConfigError('not_the_owner', message, { cause })
+  }
 }
 
 /** Reads name and group of a user; one that the system does not know has the group of the folder. */
@@ -55,33 +58,21 @@ function switchTo({ uid, gid, name }: User): void {
   process.setgid?.(gid)
   process.setuid?.(uid)
   const ids = [process.getuid?.(), process.geteuid?.(), process.getgid?.(), process.getegid?.()]
-  if (ids.join() === [uid, uid, gid, gid].join() && !canReturn()) return
+  if (ids.join() === [uid, uid, gid, gid].join())
+    try {
+      process.setuid?.(0)
+    } catch {
+      return
+    }
   throw Object.assign(new Error('the rights of root are not gone'), { code: 'EPERM' })
 }
 
-function canReturn(): boolean {
-  try {
-    process.setuid?.(0)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Finds a file of the program that this user cannot read. */
-function readClosedPath(): string | undefined {
+/** Throws Node's error for a file of the program that this user cannot read; most are read later, when they are needed. */
+function assertReadable(): void {
   const built = join(PROGRAM_FOLDER, 'dist')
-  const isUnreadable = (path: string) => {
-    try {
-      accessSync(path, constants.R_OK)
-      return false
-    } catch {
-      return true
-    }
-  }
-  if (isUnreadable(built)) return built
-  const files = readdirSync(built, { recursive: true, encoding: 'utf8' }).map((name) => join(built, name))
-  return [join(PROGRAM_FOLDER, 'drizzle'), process.execPath, ...files].find(isUnreadable)
+  const files = readdirSync(built, { recursive: true, encoding: 'utf8' })
+  for (const name of ['../drizzle', ...files]) accessSync(join(built, name), constants.R_OK)
+  accessSync(process.execPath, constants.X_OK)
 }
 
 /** Returns the command line for the owner, without a secret. sudo knows no user without a name, and keeps no variable. */

@@ -130,6 +130,9 @@ const ROWS: readonly Row[] = [
   ],
 ]
 
+// The commands for a root whose shell is its own.
+delete process.env.SUDO_UID
+
 const folders: string[] = []
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true })
