@@ -99,17 +99,18 @@ async function writeSettings({ runAs }: Tools, cluster: string): Promise<void> {
   throw (await readDiskFull(dirname(cluster))) ?? failed('embedded_setup_failed', what, written)
 }
 
-/** Gives files of root to the user that runs the server. Throws ConfigError `embedded_not_yours` for those of another user. */
+/** Changes the owner of the files to the user that runs the server now. Only root can; others get a ConfigError. */
 export async function changeOwner({ owner, env }: RunAs, cluster: string): Promise<void> {
   const { uid } = await stat(cluster)
   if (uid === owner.uid) return
-  const give = ['chown', '-hR', `${owner.uid}:${owner.gid}`]
-  // Only root could put links into files of root; those of another user may have any.
-  const plain = { prefix: [], switchUser: false, owner, env }
-  if (uid === 0 && (await runToEnd(plain, [...give, cluster], { cwd: '/' })).code === 0) return
+  // Not of the target of a link, nor of a file that has a second name, which may be elsewhere.
+  const files = ['find', cluster, '(', '-type', 'd', '-o', '-links', '1', ')']
+  const command = [...files, '-exec', 'chown', '-h', `${owner.uid}:${owner.gid}`, '{}', '+']
+  const self: RunAs = { prefix: [], switchUser: false, owner, env }
+  if ((await runToEnd(self, command, { cwd: '/' })).code === 0) return
   throw new ConfigError(
     'embedded_not_yours',
-    `${cluster} belongs to user ${uid}, and its server can only run as user ${owner.uid} here; run: sudo ${give.join(' ')} ${quoteShell(cluster)}`,
+    `${cluster} belongs to another user (${uid}); run musette as that user, or set MUSETTE_DATA_DIR to another folder`,
   )
 }
 

@@ -64,6 +64,7 @@ const PLAIN: readonly string[] = [
   'embedded/binaries.ts: version',
   'kit/files.ts: give',
   'program/config/trust.ts: path',
+  'program/config/trust.ts: self',
   'kit/redis/redis-url.ts: loginOptions(address.sentinelLogin)',
   'program/app/open-database.ts: elsewhere',
   'program/app/remedy.ts: name',
