@@ -17,7 +17,7 @@ export function assertTrustedFolder(dataDir: string): void {
   const elsewhere = (path: string) => `run: export MUSETTE_DATA_DIR=${path}`
   const home = '"$HOME/.musette"'
   if (folder && !isHeldBy(self, folder)) {
-    const mend = `${elsewhere(home)}, or make that one yours: ${takeOver(self, dataDir)}`
+    const mend = `${elsewhere(home)}, or make that one yours: ${chownCommand(self, dataDir)}`
     throw refuse(`${what} belongs to ${nameOf(folder.uid)}, who is not trusted; ${mend}`)
   }
   if (link && !isHeldBy(self, link)) {
@@ -26,7 +26,7 @@ export function assertTrustedFolder(dataDir: string): void {
   }
   if (folder && isWritable(folder)) {
     const take = folder.uid === self ? '' : `sudo chown ${self} ${quoteShell(dataDir)} && `
-    const mend = `run: ${take}${close(self, folder, dataDir)}`
+    const mend = `run: ${take}${chmodCommand(self, folder, dataDir)}`
     // To take over a folder that is meant for everybody, such as /tmp, would mend nothing.
     const inside = take !== '' && isSticky(folder) && elsewhere(quoteShell(join(dataDir, 'musette')))
     throw refuse(`others may write in ${what}; ${inside || mend}`)
@@ -39,9 +39,11 @@ export function assertTrustedFolder(dataDir: string): void {
     const owner = above.uid === 0 ? undefined : `${above.uid}:${above.gid}`
     const replaced = `others may replace ${what}, because`
     if (owner)
-      throw refuse(`${replaced} ${at} belongs to ${nameOf(above.uid)}; run: ${takeOver(0, nearest, owner)}`)
+      throw refuse(
+        `${replaced} ${at} belongs to ${nameOf(above.uid)}; run: ${chownCommand(0, nearest, owner)}`,
+      )
     if (isWritable(above) && !isSticky(above))
-      throw refuse(`${replaced} they may write in ${at}; run: ${close(0, above, at)}`)
+      throw refuse(`${replaced} they may write in ${at}; run: ${chmodCommand(0, above, at)}`)
     if (at === dirname(at)) return
   }
 }
@@ -52,11 +54,11 @@ export function assertTrustedFile(path: string, file: Stats): void {
   if (self === undefined) return
   const refuse = (message: string) => new ConfigError('untrusted_settings', message)
   if (!isHeldBy(self, file)) {
-    const mend = `if they are yours, run: ${takeOver(self, path)}`
+    const mend = `if they are yours, run: ${chownCommand(self, path)}`
     throw refuse(`the settings in ${path} belong to ${nameOf(file.uid)}, who is not trusted; ${mend}`)
   }
   if (file.isFile() && isWritable(file))
-    throw refuse(`others may write the settings in ${path}; run: ${close(self, file, path)}`)
+    throw refuse(`others may write the settings in ${path}; run: ${chmodCommand(self, file, path)}`)
 }
 
 /** Finds the nearest folder at or above a path. */
@@ -132,10 +134,10 @@ function sudo(self: number): string {
   return self === 0 && !process.env.SUDO_UID ? '' : 'sudo '
 }
 
-function takeOver(self: number, path: string, owner = String(self)): string {
+function chownCommand(self: number, path: string, owner = String(self)): string {
   return `${sudo(self)}chown -hR ${owner} ${quoteShell(path)}`
 }
 
-function close(self: number, { uid }: Stats, path: string): string {
+function chmodCommand(self: number, { uid }: Stats, path: string): string {
   return `${uid === self && self !== 0 ? '' : sudo(self)}chmod go-w ${quoteShell(path)}`
 }
