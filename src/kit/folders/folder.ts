@@ -1,0 +1,318 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { constants, type Dirent, type Stats } from 'node:fs'
+import {
+  access,
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises'
+import { dirname, sep } from 'node:path'
+import { ConfigError, errorCode } from '../errors.ts'
+import { orMissing } from '../files.ts'
+import { closeAfter } from '../release-stack.ts'
+import { quoteShell } from '../text.ts'
+
+/** The name of an entry of a folder, without a slash. Old devices write names that are not UTF-8: they are kept as bytes. */
+export type Name = Buffer | string
+
+/**
+ * An open folder. Its functions reach the entries of this folder only, also while somebody renames it or puts a link in its place, and
+ * throw Node's errors. No function follows a link.
+ */
+export type Folder = Readonly<{
+  /** its path when it was opened; for people, and not for the file system */
+  path: string
+  stats(): Promise<Stats>
+  list(): Promise<Dirent<Buffer>[]>
+  lstat(name: Name): Promise<Stats>
+  /** Opens a plain file that exists, and never waits for a pipe. Throws ConfigError `not_a_plain_file`. */
+  open(name: Name, flags?: number): Promise<FileHandle>
+  read(name: Name): Promise<Buffer>
+  /** Makes a file with exactly this mode, whatever the umask. Throws EEXIST. */
+  create(name: Name, mode: number, flags?: number): Promise<FileHandle>
+  /** Opens a folder in this one. Throws ConfigError `not_a_folder` for a link or a file. */
+  openInner(name: Name): Promise<Folder>
+  /** Opens a folder in this one as openInner does; one that is missing is made with exactly this mode, or with that of this folder. */
+  makeInner(name: Name, mode?: number): Promise<Folder>
+  /** Gives an entry another name, here or in another folder, in place of an older file of that name. */
+  rename(name: Name, to: Folder, newName: Name): Promise<void>
+  /** Gives a file a second name. Throws EEXIST. */
+  link(name: Name, to: Folder, newName: Name): Promise<void>
+  unlink(name: Name): Promise<void>
+  rmdir(name: Name): Promise<void>
+  /**
+   * Writes a file whole or not at all: under a hidden temporary name (see SCRATCH), flushed to the disk, then in its place. Without
+   * `replace` an existing file is not overwritten either, if the file system has links. Throws EEXIST.
+   */
+  write(name: Name, content: string | Uint8Array, how: { mode: number; replace: boolean }): Promise<void>
+  /** Makes a file of mode 0600 under a temporary name (see UNFINISHED); it gets its own when it is complete on the disk. */
+  createDurable(name: string): Promise<DurableFile>
+  chmod(mode: number): Promise<void>
+  /** Throws Node's errors where this user may not write into the folder. */
+  assertWritable(): Promise<void>
+  /** Flushes the entries to the disk; does nothing where the system cannot. */
+  sync(): Promise<void>
+  /** Ends when everything that was begun has ended. */
+  close(): Promise<void>
+  /** Runs work with a path of an entry that holds while the work runs; for this module. */
+  use<T>(name: Name, work: (path: Buffer) => Promise<T>): Promise<T>
+}>
+
+export type DurableFile = {
+  /** Appends bytes; the next ones may follow when it resolves. */
+  write(bytes: Uint8Array): Promise<void>
+  /** Flushes the content to the disk and gives the file its name, in place of an older one. */
+  commit(): Promise<void>
+  /** Removes the new file; an older file of the name stays. */
+  abandon(): Promise<void>
+}
+
+/** The names of files that are not finished, or were left by a process that was killed: the name, then a random id. */
+export const UNFINISHED = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/
+/** The names of small files that are not finished. */
+export const SCRATCH = /^\.musette-[0-9a-f]{12}\.tmp$/
+
+/** Where Linux shows the open files of this process; a path through it leads to the open folder itself. */
+const HANDLES = '/proc/self/fd'
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants
+const NO_LINK = constants.O_NOFOLLOW ?? 0
+const AS_FOLDER = (constants.O_DIRECTORY ?? 0) | (constants.O_NONBLOCK ?? 0)
+/** Opening neither follows a link nor waits for the other end of a pipe; 0 where a system has no such flag. */
+const AS_FILE = NO_LINK | (constants.O_NONBLOCK ?? 0)
+/** Linux opens a folder that may be entered and not read; Node has no name for the flag. */
+const O_PATH = process.platform === 'linux' ? 0o10000000 : undefined
+/** Error codes of file systems without hard links, and of systems that forbid links to files of another user. */
+export const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'EACCES']
+/** Error codes of file systems without modes, and of those that cannot flush a folder. */
+const UNSUPPORTED = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EBADF']
+
+type Place = { path: string; via: Buffer; noLink: number; handles: string }
+
+/**
+ * Opens a folder by its path, which may lead through links: whoever configures it sets them. With `mode` it is made when it is missing, it
+ * and the missing folders above it with exactly that mode. Throws ConfigError `not_a_folder`, and Node's errors. `handles` is for tests.
+ */
+export async function openFolder(
+  path: string,
+  { mode, handles = HANDLES }: { mode?: number; handles?: string } = {},
+): Promise<Folder> {
+  try {
+    return await openAt({ path, via: Buffer.from(path), noLink: 0, handles })
+  } catch (error) {
+    const above = dirname(path)
+    if (mode === undefined || errorCode(error) !== 'ENOENT' || above === path) throw error
+    const name = path.slice(above.length).replaceAll(sep, '')
+    return closeAfter(await openFolder(above, { mode, handles }), (outer) => outer.makeInner(name, mode))
+  }
+}
+
+/** Opens the folders `names` one inside the other, and keeps the last one open; with `mode` as makeInner does. Closes none of its own. */
+export async function openBelow(
+  folder: Folder,
+  names: readonly Name[],
+  open: (outer: Folder, name: Name) => Promise<Folder> = (outer, name) => outer.openInner(name),
+): Promise<Folder> {
+  let inner: Folder | undefined
+  for (const name of names) {
+    const outer: Folder = inner ?? folder
+    const next: Folder = await open(outer, name).finally(() => inner?.close())
+    inner = next
+  }
+  return inner ?? folder
+}
+
+async function openAt(place: Place): Promise<Folder> {
+  const { via, noLink, handles } = place
+  try {
+    const handle = await openHandle(via, AS_FOLDER | noLink)
+    const stats = await (handle ? handle.stat() : noLink ? lstat(via) : stat(via))
+    if (!stats.isDirectory()) throw systemError('ENOTDIR', `${place.path} is not a folder`)
+    const held = handle && (await pathOfHandle(handle, stats, place))
+    // The way through the outer folder ends when that one is closed.
+    if (!held && String(via).startsWith(`${handles}/`))
+      throw systemError('ESTALE', `${place.path} cannot be held open`)
+    return makeFolder(place, { handle, stats, held })
+  } catch (error) {
+    if (!['ENOTDIR', 'ELOOP'].includes(errorCode(error))) throw error
+    throw (await readObstacle(place)) ?? error
+  }
+}
+
+/** Opens a folder; undefined on a system that opens none. */
+async function openHandle(via: Buffer, flags: number): Promise<FileHandle | undefined> {
+  try {
+    return await open(via, O_RDONLY | flags)
+  } catch (error) {
+    if (!['EACCES', 'EPERM', 'EISDIR'].includes(errorCode(error))) throw error
+    return O_PATH === undefined ? undefined : open(via, O_PATH | flags)
+  }
+}
+
+/** Returns a path into an open folder that stays right when the folder is renamed; undefined where the system has none. */
+async function pathOfHandle(handle: FileHandle, own: Stats, { handles }: Place): Promise<Buffer | undefined> {
+  const via = `${handles}/${handle.fd}`
+  const reached = await stat(via).catch(() => undefined)
+  return reached && isSame(reached, own) ? Buffer.from(via) : undefined
+}
+
+/** Reads what stands in the place of a folder, as the error to throw; undefined when nothing does. */
+async function readObstacle({ path, via }: Place): Promise<ConfigError | undefined> {
+  const stats = await lstat(via).catch(() => undefined)
+  if (!stats || stats.isDirectory()) return undefined
+  const word = quoteShell(path)
+  const message = stats.isSymbolicLink()
+    ? `${path} is a link, and nothing is read or written through it; run: rm ${word}`
+    : `${path} is not a folder; run: mv ${word} ${quoteShell(`${path}.old`)}`
+  return new ConfigError('not_a_folder', message)
+}
+
+function makeFolder(
+  { path, via: pathNow, noLink, handles }: Place,
+  { handle, stats: own, held }: { handle: FileHandle | undefined; stats: Stats; held: Buffer | undefined },
+): Folder {
+  const via = held ?? pathNow
+  const begun = new Set<Promise<unknown>>()
+  let isClosed = false
+
+  async function run<T>(work: () => Promise<T>): Promise<T> {
+    if (isClosed) throw new Error(`${path} is closed`)
+    // A number of a closed handle may belong to another file a moment later.
+    const running = held ? work() : checkSame().then(work)
+    begun.add(running)
+    try {
+      return await running
+    } finally {
+      begun.delete(running)
+    }
+  }
+
+  /** Without handles the path could lead elsewhere by now; what happens between this check and the work stays unseen. */
+  async function checkSame(): Promise<void> {
+    const now = await (noLink ? lstat(via) : stat(via))
+    if (!isSame(now, own)) throw systemError('ESTALE', `${path} was replaced by another folder`)
+  }
+
+  const use: Folder['use'] = (name, work) => run(() => work(joinPath(via, name)))
+
+  const folder: Folder = {
+    path,
+    use,
+    stats: () => run(() => (handle ? handle.stat() : stat(via))),
+    list: () => run(() => readdir(via, { withFileTypes: true, encoding: 'buffer' })),
+    lstat: (name) => use(name, (at) => lstat(at)),
+    async open(name, flags = O_RDONLY) {
+      const file = await use(name, (at) => open(at, flags | AS_FILE))
+      const stats = await file.stat().catch(() => undefined)
+      if (stats?.isFile()) return file
+      await file.close()
+      throw new ConfigError('not_a_plain_file', `${shown(name)} is not a plain file; remove it`)
+    },
+    read: async (name) => closeAfter(await folder.open(name), (file) => file.readFile()),
+    async create(name, mode, flags = O_WRONLY) {
+      const file = await use(name, (at) => open(at, flags | O_CREAT | O_EXCL | AS_FILE, mode))
+      await file.chmod(mode).catch(orUnsupported)
+      return file
+    },
+    openInner: (name) => use(name, (at) => openAt({ path: shown(name), via: at, noLink: NO_LINK, handles })),
+    async makeInner(name, mode) {
+      const found = await folder.openInner(name).catch(orMissing)
+      if (found) return found
+      const wanted = mode ?? (await folder.stats()).mode & 0o7777
+      // Another process may make it at this moment, and then sets the same mode.
+      const isMade = await use(name, (at) => mkdir(at, wanted)).then(() => true, orExists)
+      const inner = await folder.openInner(name)
+      if (isMade) await inner.chmod(wanted)
+      return inner
+    },
+    rename: (name, to, newName) => use(name, (from) => to.use(newName, (target) => rename(from, target))),
+    link: (name, to, newName) => use(name, (from) => to.use(newName, (target) => link(from, target))),
+    unlink: (name) => use(name, (at) => unlink(at)),
+    rmdir: (name) => use(name, (at) => rmdir(at)),
+    async write(name, content, { mode, replace }) {
+      const scratch = `.musette-${randomBytes(6).toString('hex')}.tmp`
+      try {
+        await closeAfter(await folder.create(scratch, mode), async (file) => {
+          await file.writeFile(content)
+          await file.sync()
+        })
+        const isLinked = !replace && (await folder.link(scratch, folder, name).then(() => true, orNoLinks))
+        if (!isLinked) await folder.rename(scratch, folder, name)
+      } finally {
+        await folder.unlink(scratch).catch(() => undefined)
+      }
+    },
+    async createDurable(name) {
+      const scratch = `${name}.${randomUUID()}.part`
+      const file = await folder.create(scratch, 0o600)
+      return {
+        async write(bytes) {
+          for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten
+        },
+        async commit() {
+          await file.sync()
+          await file.close()
+          await folder.rename(scratch, folder, name)
+          await folder.sync()
+        },
+        async abandon() {
+          await file.close().catch(() => undefined)
+          await folder.unlink(scratch).catch(orMissing)
+        },
+      }
+    },
+    chmod: (mode) => run(async () => handle?.chmod(mode).catch(orUnsupported)),
+    assertWritable: () => run(() => access(via, constants.W_OK)),
+    sync: () => run(async () => handle?.sync().catch(orUnsupported)),
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await Promise.allSettled(begun)
+      await handle?.close()
+    },
+  }
+  return folder
+
+  function shown(name: Name): string {
+    return `${path}${path.endsWith(sep) ? '' : sep}${name.toString()}`
+  }
+}
+
+const SLASH = Buffer.from('/')
+
+function joinPath(folder: Buffer, name: Name): Buffer {
+  const last = Buffer.from(name)
+  // A name that leads elsewhere is a defect of the caller.
+  if (last.includes('/') || last.includes(0) || ['', '.', '..'].includes(String(last)))
+    throw new Error(`${JSON.stringify(String(name))} is not the name of an entry of a folder`)
+  return Buffer.concat([folder, SLASH, last])
+}
+
+/** Tells whether two stats are of one file. */
+function isSame(one: Stats, other: Stats): boolean {
+  return one.ino === other.ino && one.dev === other.dev
+}
+
+function systemError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code, syscall: 'open' })
+}
+
+function orExists(error: unknown): false {
+  if (errorCode(error) !== 'EEXIST') throw error
+  return false
+}
+
+function orNoLinks(error: unknown): false {
+  if (!NO_LINKS.includes(errorCode(error))) throw error
+  return false
+}
+
+function orUnsupported(error: unknown): void {
+  if (!UNSUPPORTED.includes(errorCode(error))) throw error
+}
