@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, lstatSync, readdirSync } from 'node:fs'
 import { chown, mkdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Folder, openBelow, openFolder } from '../../src/kit/folders/folder.ts'
 import { closeAfter } from '../../src/kit/release-stack.ts'
@@ -200,12 +202,12 @@ describe.each([0o000, 0o022, 0o077])('modes under umask %o', (umask) => {
 it('the folder of the configuration may be reached by a link, one below it may not', async () => {
   await mkdir(join(dir, 'disk', 'a', 'b'), { recursive: true })
   await symlink(join(dir, 'disk'), join(dir, 'set'))
-  await closeAfter(await openFolder(join(dir, 'set')), async (root) => {
-    await (await openBelow(root, ['a', 'b'])).close()
-    await rename(join(dir, 'disk', 'a'), join(dir, 'aside'))
-    await symlink(join(dir, 'aside'), join(dir, 'disk', 'a'))
-    await expect(openBelow(root, ['a', 'b'])).rejects.toMatchObject({ code: 'not_a_folder' })
-  })
+  await (await openBelow(join(dir, 'set'), ['a', 'b'])).close()
+  await (await openBelow(join(dir, 'set'), [])).close()
+  await rename(join(dir, 'disk', 'a'), join(dir, 'aside'))
+  await symlink(join(dir, 'aside'), join(dir, 'disk', 'a'))
+  const refused = openBelow(join(dir, 'set'), ['a', 'b'])
+  await expect(refused).rejects.toMatchObject({ code: 'not_a_folder' })
 })
 
 it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
@@ -243,9 +245,15 @@ it.skipIf(process.platform !== 'linux')(
     await Promise.all(['a', 'b'].map((name) => writeFile(join(dir, name), name)))
     await expect(folder.openInner('a')).rejects.toMatchObject({ code: 'not_a_folder' })
     await expect(folder.openInner('nothing')).rejects.toMatchObject({ code: 'ENOENT' })
-    const reads = [folder.list(), folder.lstat('a'), folder.lstat('b')]
-    await folder.close()
-    await expect(Promise.all(reads)).resolves.toHaveLength(3)
+    const gate = new AbortController()
+    const begun = folder.use('a', () => once(gate.signal, 'abort'))
+    const closing = folder.close().then(() => 'closed')
+    await expect(Promise.race([closing, folder.list().catch(() => 'refused')])).resolves.toBe('refused')
+    await pause(20)
+    expect(open()).toBe(before + 1)
+    gate.abort()
+    await begun
+    await closing
     await expect(folder.list()).rejects.toThrow('is closed')
     expect(open()).toBe(before)
   },

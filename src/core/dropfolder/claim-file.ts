@@ -1,16 +1,16 @@
-import { type FileHandle, realpath } from 'node:fs/promises'
-import { sep } from 'node:path'
+import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
-import { errorCode, errorLine, RejectedError, TransientError } from '../../kit/errors.ts'
-import { openPlainFile } from '../../kit/files.ts'
+import { errorCode, errorLine, TransientError } from '../../kit/errors.ts'
+import { type Folder, openBelow } from '../../kit/folders/folder.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import type { Clock } from '../../kit/time.ts'
 import type { Problems } from './folder-report.ts'
 import { moveDone, moveFailed } from './move-file.ts'
 import type { MovedFiles } from './moved-files.ts'
 import type { ReadWriter } from './open-writers.ts'
 import type { FinalResult, SeenFiles } from './seen-files.ts'
-import { type Found, identityOf, isUnchanged, keyOf } from './walk-folder.ts'
+import { type Found, identityOf, isUnchanged } from './walk-folder.ts'
 
 /** A file at rest in the drop folder. Its paths are for people and logs: names that are not UTF-8 are damaged in them. */
 export type DroppedFile = {
@@ -48,7 +48,6 @@ type ClaimDeps = {
 }
 
 type ClaimOptions = {
-  dir: string
   afterUpload: 'move' | 'keep'
   signal: AbortSignal
   scanSoon: () => void
@@ -57,16 +56,17 @@ type ClaimOptions = {
 /** Passes one file to `importFile` and acts on the result. Never throws: a failed import is repeated. */
 export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: Found): Promise<void> {
   const { log, seen } = deps
-  const { dir, signal } = options
+  const { signal } = options
   if (signal.aborted) return seen.recordGone(found)
   const opened: OpenFile[] = []
   const open = async () => {
-    const file = await openFound(dir, found)
+    const file = await openFound(found)
     opened.push(file)
     return file
   }
   try {
-    const writer = await deps.readWriter(found.path)
+    const { dev, ino } = await inFolder(found, (folder) => folder.lstat(found.rawName))
+    const writer = await deps.readWriter({ name: found.rawName, dev, ino })
     if (writer !== undefined) {
       const reason = `${writer} has it open for writing; it is sent when that program has closed it`
       return seen.recordWaiting(found, deps.now().getTime(), { code: 'open_file', reason })
@@ -116,20 +116,20 @@ export async function finishFile(
       result.action === 'done' ? await moveDone(found, at) : await moveFailed(found, at, result.text)
     seen.recordGone(found)
     if (moved.outcome === 'changed') options.scanSoon()
-    const to = moved.outcome === 'moved' ? moved.path.toString() : undefined
+    const to = moved.outcome === 'moved' ? moved.to.path : undefined
     log.debug({ file, to, outcome: moved.outcome }, 'file moved')
     if (moved.outcome !== 'moved') return
-    await deps.moved.add(found, moved.path)
+    deps.moved.add(found, moved.to, moved.inode)
     if (moved.textError === undefined) return problems.end('text')
     const sentence = `drop folder: files are in failed/ without the texts beside them (${errorLine(moved.textError)}); the reasons are in training.uploads`
     problems.begin('text', sentence, moved.textError)
   } catch (error) {
     seen.recordUnmoved(found, result)
-    problems.begin(
-      'read_only',
-      `drop folder: finished files cannot be moved (${errorLine(error)}); make the folder writable, or set MUSETTE_AFTER_UPLOAD=keep`,
-      error,
-    )
+    const sentence =
+      errorCode(error) === 'not_a_folder'
+        ? `drop folder: finished files cannot be moved, because ${errorLine(error)}`
+        : `drop folder: finished files cannot be moved (${errorLine(error)}); make the folder writable, or set MUSETTE_AFTER_UPLOAD=keep`
+    problems.begin('read_only', sentence, error)
   }
 }
 
@@ -147,11 +147,10 @@ const PIECE_BYTES = 256 * 1_024
 
 /**
  * Opens a found file. Throws TransientError `file_changed` when it was written to, replaced or is no longer a plain file,
- * RejectedError `outside_folder` when its folder was replaced by a link that leads out of the drop folder, and Node's
- * errors (ENOENT when it is gone); reading throws the same.
+ * ConfigError `not_a_folder` when its folder was replaced by a link, and Node's errors (ENOENT when it is gone); reading throws the same.
  */
-async function openFound(dir: string, found: Found): Promise<OpenFile> {
-  const file = await openPlainFile(found.path).catch((error: unknown) => {
+async function openFound(found: Found): Promise<OpenFile> {
+  const file = await inFolder(found, (folder) => folder.open(found.rawName)).catch((error: unknown) => {
     throw errorCode(error) === 'not_a_plain_file' ? changed(found) : error
   })
   const check = async () => {
@@ -159,7 +158,6 @@ async function openFound(dir: string, found: Found): Promise<OpenFile> {
   }
   try {
     await check()
-    await checkInside(dir, found)
   } catch (error) {
     await file.close()
     throw error
@@ -189,13 +187,8 @@ async function* readRange(
   }
 }
 
-async function checkInside(dir: string, found: Found): Promise<void> {
-  const paths = await Promise.all([Buffer.from(dir), found.folder].map((path) => realpath(path, 'buffer')))
-  // With a separator at the end, the path of a folder begins all those in it, and its own.
-  const [root = '', folder = ''] = paths.map((path) => keyOf(path).replace(/[\\/]?$/, sep))
-  if (folder.startsWith(root)) return
-  const message = `drop folder: ${found.relativePath} lies behind a link that leads out`
-  throw new RejectedError('outside_folder', message)
+async function inFolder<T>(found: Found, work: (folder: Folder) => Promise<T>): Promise<T> {
+  return closeAfter(await openBelow(found.root, found.folder), work)
 }
 
 function changed(found: Found): TransientError {

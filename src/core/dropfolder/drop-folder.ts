@@ -1,7 +1,8 @@
-import { access, constants, mkdir } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
+import { openFolder } from '../../kit/folders/folder.ts'
 import { claimFolder, type DatabaseIdentity } from '../../kit/folders/folder-owner.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import { makeSemaphore } from '../../kit/semaphore.ts'
 import { type Clock, MINUTE, SECOND } from '../../kit/time.ts'
 import { claimFile, finishFile, type ImportFile } from './claim-file.ts'
@@ -42,6 +43,8 @@ export type DropFolderOptions = {
   maxBytes?: number
 }
 
+/** Rides show where a person lives. Folders made in the drop folder have its mode, also one that its owner gave to others. */
+export const DROP_MODE = 0o700
 /** The whole-FIT test decides; this only spares it files that are being written. */
 const REST_MS = SECOND
 const SCAN_EVERY_MS = MINUTE
@@ -69,7 +72,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const seen = makeSeenFiles({ restMs })
   const problems = makeProblems(log, now)
   const reporter = makeReporter({ log, seen, problems, ...(deps.show && { show: deps.show }) }, dir)
-  const recoverMoves = moveRecovery(log)
+  const recoverMoves = moveRecovery(log, dir)
   const moved = movedFiles({ log, now })
   const imports = makeSemaphore(options.concurrency ?? CONCURRENCY)
   const working = new Set<Promise<void>>()
@@ -84,16 +87,18 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const watch = folderWatch({ problems, onHint: () => timer.scanSoon() }, options)
   const { importFile, readWriter = makeWriterReader() } = deps
   const claimDeps = { log, now, importFile, readWriter, moved, seen, problems }
-  const claimOptions = { dir, afterUpload, signal: abort.signal, scanSoon: () => timer.scanIn(restMs) }
+  const claimOptions = { afterUpload, signal: abort.signal, scanSoon: () => timer.scanIn(restMs) }
   let walking: Promise<unknown> = Promise.resolve()
   let unownedFolders: string[] = []
   let walkBegan: Date | undefined
   let hasMore = false
 
   // The scan reports a missing folder anyway.
-  await mkdir(dir, { recursive: true }).catch((error: unknown) =>
-    log.debug({ dir, reason: errorLine(error) }, 'the drop folder could not be made'),
-  )
+  await openFolder(dir, { mode: DROP_MODE })
+    .then((folder) => folder.close())
+    .catch((error: unknown) =>
+      log.debug({ dir, reason: errorLine(error) }, 'the drop folder could not be made'),
+    )
   timer.scanIn(0)
 
   /** Scans once; resolves when every file at rest that the scan found is imported and moved. */
@@ -215,7 +220,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   async function checkWritable(): Promise<void> {
     if (afterUpload === 'keep') return
     try {
-      await access(dir, constants.W_OK)
+      await closeAfter(await openFolder(dir), (folder) => folder.assertWritable())
       if (!seen.hasUnmoved()) problems.end('read_only')
     } catch (error) {
       const sentence = `drop folder: ${dir} is read-only, so finished files stay in it; make it writable, or set MUSETTE_AFTER_UPLOAD=keep`

@@ -1,34 +1,35 @@
 import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
-import { link, lstat, open, readdir, rename, unlink } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { errorCode, errorLine } from '../../kit/errors.ts'
 import { orMissing } from '../../kit/files.ts'
-import { ASIDE, DONE, FAILED, folderOf, isAside, joinPath, keyOf, type WalkResult } from './walk-folder.ts'
+import { type Folder, NO_LINKS, openBelow } from '../../kit/folders/folder.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
+import { ASIDE, DONE, FAILED, isAside, keyOf, type Steps, type WalkResult } from './walk-folder.ts'
 
-/** Error codes of file systems without hard links, and of systems that forbid links to files of another user. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'EACCES']
+/** A file by its name in an open folder. */
+type Place = { folder: Folder; name: Buffer }
 
 /**
- * Moves a file into a folder of the same file system under its name, or under the first numbered name that is free.
+ * Moves a file into a folder of the same file system under a name, or under the first numbered one that is free.
  * Nothing is overwritten, even while other processes move files there: creating a hard link fails when the name exists,
- * which a rename does not. Returns the new path, or undefined when the file is gone or another process has moved it.
+ * which a rename does not. Returns the new name, or undefined when the file is gone or another process has moved it.
  * After a crash in the middle both names are the same file, and the next call finishes the move. Throws Node's errors (EROFS, ENOSPC, EXDEV).
  */
-export async function moveToFolder(path: Buffer, folder: Buffer, name: Buffer): Promise<Buffer | undefined> {
+export async function moveToFolder(from: Place, to: Place): Promise<Buffer | undefined> {
   for (let n = 1; ; n++) {
-    const target = joinPath(folder, numberedName(name, n))
+    const target = { folder: to.folder, name: numberedName(to.name, n) }
     try {
-      await link(path, target)
+      await from.folder.link(from.name, to.folder, target.name)
     } catch (error) {
       const code = errorCode(error)
       if (code === 'ENOENT') return undefined
       if (code === 'EEXIST') {
-        if (!(await isSameFile(path, target))) continue
-      } else if (NO_LINKS.includes(code)) return moveByRename(path, folder, name)
+        if (!(await isSameFile(from, target))) continue
+      } else if (NO_LINKS.includes(code)) return moveByRename(from, to)
       else throw error
     }
-    return (await removeOldName(path, { folder, target, name })) ? target : undefined
+    return (await removeOldName(from, target, to.name)) ? target.name : undefined
   }
 }
 
@@ -37,39 +38,42 @@ export async function moveToFolder(path: Buffer, folder: Buffer, name: Buffer): 
  * that was put in its place since the link was made is moved back, so that only the second name of the moved file is
  * removed. Returns false when another process has removed the old name first; that one has moved the file.
  */
-async function removeOldName(path: Buffer, moved: { folder: Buffer; target: Buffer; name: Buffer }) {
-  const aside = joinPath(moved.folder, asideName(moved.name))
-  const isRenamed = await rename(path, aside).then(() => true, orMissing)
+async function removeOldName(from: Place, target: Place, name: Buffer): Promise<boolean> {
+  const { folder } = target
+  const aside = { folder, name: asideName(name) }
+  const isRenamed = await from.folder.rename(from.name, folder, aside.name).then(() => true, orMissing)
   // Another daemon on the same folder removed it first.
   if (!isRenamed) return false
-  if (await isSameFile(aside, moved.target)) await unlink(aside).catch(orMissing)
-  else await moveToFolder(aside, folderOf(path), moved.name)
+  if (await isSameFile(aside, target)) await folder.unlink(aside.name).catch(orMissing)
+  else await moveToFolder(aside, { folder: from.folder, name })
   return true
 }
 
 /** Moves like moveToFolder on file systems without hard links: an empty file reserves the name, and the rename replaces it. */
-export async function moveByRename(path: Buffer, folder: Buffer, name: Buffer): Promise<Buffer | undefined> {
+export async function moveByRename(from: Place, { folder, name }: Place): Promise<Buffer | undefined> {
   for (let n = 1; ; n++) {
-    const target = joinPath(folder, numberedName(name, n))
+    const target = numberedName(name, n)
     try {
-      await (await open(target, 'wx')).close()
+      await (await folder.create(target, 0o600)).close()
     } catch (error) {
       if (errorCode(error) === 'EEXIST') continue
       throw error
     }
     try {
-      await rename(path, target)
+      await from.folder.rename(from.name, folder, target)
       return target
     } catch (error) {
-      await unlink(target)
+      await folder.unlink(target)
       if (errorCode(error) === 'ENOENT') return undefined
       throw error
     }
   }
 }
 
-async function isSameFile(one: Buffer, other: Buffer): Promise<boolean> {
-  const [a, b] = await Promise.all([one, other].map((path) => lstat(path).catch(() => undefined)))
+async function isSameFile(one: Place, other: Place): Promise<boolean> {
+  const [a, b] = await Promise.all(
+    [one, other].map(({ folder, name }) => folder.lstat(name).catch(() => undefined)),
+  )
   return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev
 }
 
@@ -118,15 +122,15 @@ const UNNAMED = Buffer.from('recovered.fit')
  * Makes the recovery of moves that a killed process left unfinished. The returned function looks into `done/` and
  * `failed/` of each account's folder once, and into every scanned folder in which a hidden name was seen. Never throws.
  */
-export function moveRecovery(log: Logger) {
+export function moveRecovery(log: Logger, root: string) {
   const recovered = new Set<string>()
   return async ({ homes, interrupted }: Pick<WalkResult, 'homes' | 'interrupted'>) => {
     const fresh = homes.filter((home) => !recovered.has(keyOf(home)))
     for (const home of fresh) recovered.add(keyOf(home))
     try {
       let finished = 0
-      for (const home of fresh) finished += await recoverMoves(home)
-      for (const { folder, home } of interrupted) finished += await recoverMovesIn(folder, home)
+      for (const home of fresh) finished += await recoverMoves(root, home)
+      for (const { folder, home } of interrupted) finished += await recoverMovesIn(root, folder, home)
       if (finished > 0)
         log.info({ files: finished }, 'drop folder: moves that were left halfway are finished')
     } catch (error) {
@@ -139,42 +143,47 @@ export function moveRecovery(log: Logger) {
  * Finishes the moves in `done/` and `failed/` below `home`. A hidden name is removed when the file has a second name beside it; else the
  * file is moved back into `home`, to be imported again. Returns the number of files.
  */
-async function recoverMoves(home: Buffer): Promise<number> {
-  const done = joinPath(home, DONE)
-  const months = (await readFolder(done)).filter((entry) => entry.isDirectory())
-  const folders = [joinPath(home, FAILED), ...months.map(({ name }) => joinPath(done, name))]
-  let finished = 0
-  for (const folder of folders) finished += await recoverMovesIn(folder, home)
+async function recoverMoves(root: string, home: Steps): Promise<number> {
+  const done = [...home, Buffer.from(DONE)]
+  const months = (await readFolder(root, done)).filter((entry) => entry.isDirectory())
+  let finished = await recoverMovesIn(root, [...home, Buffer.from(FAILED)], home)
+  for (const { name } of months) finished += await recoverMovesIn(root, [...done, name], home)
   return finished
 }
 
-async function recoverMovesIn(folder: Buffer, home: Buffer): Promise<number> {
-  const entries = await readFolder(folder)
+async function recoverMovesIn(root: string, steps: Steps, home: Steps): Promise<number> {
+  const entries = await readFolder(root, steps)
+  const left = entries.filter((entry) => entry.isFile() && isAside(entry.name))
+  if (left.length === 0) return 0
   const moved = entries.filter((entry) => entry.isFile() && !isAside(entry.name))
-  let finished = 0
-  for (const entry of entries) {
-    if (!entry.isFile() || !isAside(entry.name)) continue
-    const aside = joinPath(folder, entry.name)
-    // The file's own name, where there was room for it.
-    const name = entry.name.length > ASIDE_NAME_AT ? entry.name.subarray(ASIDE_NAME_AT) : UNNAMED
-    if (await hasSecondName(aside, folder, moved)) await unlink(aside).catch(orMissing)
-    else await moveToFolder(aside, home, name)
-    finished += 1
-  }
-  return finished
+  return closeAfter(await openBelow(root, steps), async (folder) => {
+    for (const { name } of left) {
+      const aside = { folder, name }
+      // The file's own name, where there was room for it.
+      const own = name.length > ASIDE_NAME_AT ? name.subarray(ASIDE_NAME_AT) : UNNAMED
+      if (await hasSecondName(aside, moved)) await folder.unlink(name).catch(orMissing)
+      else
+        await closeAfter(await openBelow(root, home), (to) => moveToFolder(aside, { folder: to, name: own }))
+    }
+    return left.length
+  })
 }
 
-async function hasSecondName(path: Buffer, folder: Buffer, others: readonly Dirent<Buffer>[]) {
+async function hasSecondName(file: Place, others: readonly Dirent<Buffer>[]) {
+  const { folder } = file
   // The number of links answers this without comparing thousands of files.
-  const stats = await lstat(path).catch(() => undefined)
+  const stats = await folder.lstat(file.name).catch(() => undefined)
   if (!stats || stats.nlink < 2) return false
-  for (const { name } of others) if (await isSameFile(path, joinPath(folder, name))) return true
+  for (const { name } of others) if (await isSameFile(file, { folder, name })) return true
   return false
 }
 
 /** Reads the entries of a folder; none when it does not exist or is a link. */
-async function readFolder(folder: Buffer): Promise<Dirent<Buffer>[]> {
-  const stats = await lstat(folder).catch(orMissing)
-  if (!stats?.isDirectory()) return []
-  return readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error) => orMissing(error) ?? [])
+async function readFolder(root: string, steps: Steps): Promise<Dirent<Buffer>[]> {
+  try {
+    return await closeAfter(await openBelow(root, steps), (folder) => folder.list())
+  } catch (error) {
+    if (['ENOENT', 'not_a_folder'].includes(errorCode(error))) return []
+    throw error
+  }
 }

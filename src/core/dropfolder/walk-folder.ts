@@ -1,14 +1,18 @@
 import type { Stats } from 'node:fs'
-import { lstat, readdir } from 'node:fs/promises'
+import { errorCode } from '../../kit/errors.ts'
+import { type Folder, openFolder } from '../../kit/folders/folder.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
+
+/** The names of the folders from the drop folder to one in it; bytes, because old devices write names that are not UTF-8. */
+export type Steps = readonly Buffer[]
 
 /** A regular file with a droppable name. `home`: the folder of its account, `root` or one directly in it; `key`: its path as a map key. */
 export type Found = {
   key: string
   account: string
-  root: Buffer
-  home: Buffer
-  folder: Buffer
-  path: Buffer
+  root: string
+  home: Steps
+  folder: Steps
   rawName: Buffer
   name: string
   relativePath: string
@@ -18,10 +22,10 @@ export type Found = {
 export type WalkResult = Awaited<ReturnType<typeof walkFolder>>
 
 type Place = {
-  path: Buffer
+  steps: Steps
   relative: Buffer
-  root: Buffer
-  home: Buffer
+  root: string
+  home: Steps
   account: string | null
   top: string
   depth: number
@@ -35,7 +39,8 @@ const STATS_AT_ONCE = 64
 
 /**
  * Walks the drop folder and lists every file that may be imported. Links, pipes, devices and ignored names are left out;
- * `done/` and `failed/` are not entered. `<dir>/<account>/` belongs to that account, everything else to `default`.
+ * `done/` and `failed/` are not entered. `<dir>/<account>/` belongs to that account, everything else to `default`. As many folders are
+ * open at a time as one lies deep.
  * Throws only when the drop folder itself cannot be listed.
  */
 export async function walkFolder(
@@ -45,25 +50,27 @@ export async function walkFolder(
   const walked = {
     found: [] as Found[],
     /** the drop folder and the folders of accounts in it */
-    homes: [] as Buffer[],
+    homes: [] as Steps[],
     /** folders with the hidden name of an interrupted move in them, with their homes */
-    interrupted: [] as Array<{ folder: Buffer; home: Buffer }>,
+    interrupted: [] as Array<{ folder: Steps; home: Steps }>,
     /** the number of files and folders, of any kind, in all folders that were listed */
     entries: 0,
     unreadable: [] as Array<{ folder: string; error: unknown }>,
   }
   /** top-level folders with files but without an account; `.` without a default account */
   const unownedFolders = new Set<string>()
-  const root = Buffer.from(dir)
   const account = input.accounts.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : null
-  const places: Place[] = [
-    { path: root, relative: Buffer.alloc(0), root, home: root, account, top: '.', depth: 0 },
-  ]
-  for (let place = places.pop(); place; place = places.pop()) {
-    if (place.path === place.home) walked.homes.push(place.home)
-    const entries = await readEntries(place, walked.unreadable)
+  const here: Steps = []
+  const top = { steps: here, relative: Buffer.alloc(0), root: dir, home: here, account, top: '.', depth: 0 }
+  await closeAfter(await openFolder(dir), (folder) => walk(folder, top))
+  return { ...walked, unownedFolders: [...unownedFolders] }
+
+  async function walk(folder: Folder, place: Place): Promise<void> {
+    if (place.steps === place.home) walked.homes.push(place.home)
+    const entries = await folder.list()
     walked.entries += entries.length
     const names: Buffer[] = []
+    const places: Place[] = []
     let hasInterrupted = false
     for (const entry of entries) {
       const name = entry.name.toString()
@@ -76,45 +83,44 @@ export async function walkFolder(
         names.push(entry.name)
       }
     }
-    if (hasInterrupted) walked.interrupted.push({ folder: place.path, home: place.home })
+    if (hasInterrupted) walked.interrupted.push({ folder: place.steps, home: place.home })
     if (place.account === null && names.length > 0) unownedFolders.add(place.top)
     // One by one: spreading 100,000 arguments into push() overflows the stack.
-    else for (const each of await statFiles(place, names)) walked.found.push(each)
+    else for (const each of await statFiles(folder, place, names)) walked.found.push(each)
+    for (const inner of places) {
+      try {
+        await closeAfter(await folder.openInner(nameOf(inner)), (opened) => walk(opened, inner))
+      } catch (error) {
+        // It may be gone since it was listed.
+        if (errorCode(error) !== 'ENOENT')
+          walked.unreadable.push({ folder: inner.relative.toString(), error })
+      }
+    }
   }
-  return { ...walked, unownedFolders: [...unownedFolders] }
 }
 
-async function readEntries(place: Place, unreadable: Array<{ folder: string; error: unknown }>) {
-  try {
-    return await readdir(place.path, { withFileTypes: true, encoding: 'buffer' })
-  } catch (error) {
-    if (place.depth === 0 && place.top === '.') throw error
-    unreadable.push({ folder: place.relative.toString(), error })
-    return []
-  }
-}
+const nameOf = ({ steps }: Place) => steps.at(-1) as Buffer
 
 /** Returns a folder inside another, to be walked; undefined for `done/`, `failed/`, and one that is too deep. */
 function innerPlace(place: Place, rawName: Buffer, name: string, accounts: readonly string[]) {
-  const atHome = place.path === place.home
+  const atHome = place.steps === place.home
   if (atHome && (name === DONE || name === FAILED)) return undefined
-  const path = joinPath(place.path, rawName)
+  const steps = [...place.steps, rawName]
   const relative = joinPath(place.relative, rawName)
   if (place.relative.length === 0) {
     const account = accounts.includes(name) ? name : null
-    return { ...place, path, relative, home: path, account, top: name, depth: 0 }
+    return { ...place, steps, relative, home: steps, account, top: name, depth: 0 }
   }
   if (place.depth >= MAX_DEPTH) return undefined
-  return { ...place, path, relative, depth: place.depth + 1 }
+  return { ...place, steps, relative, depth: place.depth + 1 }
 }
 
-async function statFiles(place: Place, names: readonly Buffer[]): Promise<Found[]> {
+async function statFiles(folder: Folder, place: Place, names: readonly Buffer[]): Promise<Found[]> {
   const found: Found[] = []
   for (let i = 0; i < names.length; i += STATS_AT_ONCE) {
     const reads = names.slice(i, i + STATS_AT_ONCE).map(async (rawName): Promise<Found | undefined> => {
-      const path = joinPath(place.path, rawName)
       // It may be gone since it was listed: moved by another process, or a temporary name.
-      const stats = await lstat(path).catch(() => undefined)
+      const stats = await folder.lstat(rawName).catch(() => undefined)
       if (!stats?.isFile()) return undefined
       const relative = joinPath(place.relative, rawName)
       return {
@@ -122,8 +128,7 @@ async function statFiles(place: Place, names: readonly Buffer[]): Promise<Found[
         account: place.account ?? DEFAULT_ACCOUNT,
         root: place.root,
         home: place.home,
-        folder: place.path,
-        path,
+        folder: place.steps,
         rawName,
         name: rawName.toString(),
         relativePath: relative.toString(),
@@ -175,29 +180,21 @@ export function isIgnored(name: string): boolean {
 /** The prefix of the hidden name that a file has for a moment while it is moved; never scanned. */
 export const ASIDE = '.moving-'
 
+const ASIDE_NAME = /^\.moving-[0-9a-f]{16}(?:-|$)/
+
 export function isAside(name: Buffer): boolean {
-  return name.toString('latin1').startsWith(ASIDE)
+  return ASIDE_NAME.test(name.toString('latin1'))
 }
 
 const SLASH = Buffer.from('/')
 
-/** Joins a folder and a name as bytes: old devices write names that are not UTF-8, which could not be opened again as text. */
-export function joinPath(folder: Buffer, name: Buffer | string): Buffer {
-  const last = typeof name === 'string' ? Buffer.from(name) : name
-  return folder.length === 0 ? last : Buffer.concat([folder, SLASH, last])
+function joinPath(folder: Buffer, name: Buffer): Buffer {
+  return folder.length === 0 ? name : Buffer.concat([folder, SLASH, name])
 }
 
-/** Converts a path to a string for use as a key; different bytes give different strings. */
-export function keyOf(path: Buffer): string {
-  return path.toString('latin1')
-}
-
-export function folderOf(path: Buffer): Buffer {
-  return path.subarray(0, Math.max(0, path.lastIndexOf(SLASH)))
-}
-
-export function nameOf(path: Buffer): Buffer {
-  return path.subarray(path.lastIndexOf(SLASH) + 1)
+/** Converts a path, or the steps of one, to a string for use as a key; different bytes give different strings. */
+export function keyOf(path: Buffer | Steps): string {
+  return Buffer.isBuffer(path) ? path.toString('latin1') : path.map(keyOf).join('/')
 }
 
 /** Identifies one version of a file: its size and both times of change; copying tools set the one and cannot set the other. */

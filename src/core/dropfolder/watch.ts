@@ -1,7 +1,8 @@
-import { stat } from 'node:fs/promises'
 import { relative } from 'node:path'
 import chokidar from 'chokidar'
 import { errorCode, errorLine } from '../../kit/errors.ts'
+import { openFolder } from '../../kit/folders/folder.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import type { Problems } from './folder-report.ts'
 import { DONE, FAILED, isIgnored, MAX_DEPTH } from './walk-folder.ts'
 
@@ -71,19 +72,20 @@ export function folderWatch(
     isWatching: () => current !== undefined && !current.refused,
     /** Checks whether the folder exists; false when it is gone, and then nothing is watched. */
     async check() {
-      const stats = await stat(dir).catch((error: unknown) => {
-        const sentence = `drop folder: ${dir} cannot be read (${errorLine(error)}); mount or make it again, or set MUSETTE_DROP_DIR`
+      try {
+        const stats = await closeAfter(await openFolder(dir), (opened) => opened.stats())
+        // A new folder may get the inode of the deleted one, but not its time of birth.
+        folder = `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`
+      } catch (error) {
+        const sentence =
+          errorCode(error) === 'not_a_folder'
+            ? `drop folder: ${dir} is not a folder; make one there, or set MUSETTE_DROP_DIR`
+            : `drop folder: ${dir} cannot be read (${errorLine(error)}); mount or make it again, or set MUSETTE_DROP_DIR`
         problems.begin('vanished', sentence, error)
-      })
-      if (!stats?.isDirectory()) {
-        const sentence = `drop folder: ${dir} is not a folder; make one there, or set MUSETTE_DROP_DIR`
-        if (stats) problems.begin('vanished', sentence)
         await close()
         return false
       }
       problems.end('vanished')
-      // A new folder may get the inode of the deleted one, but not its time of birth.
-      folder = `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`
       return true
     },
     /** Watches the folder with so many `entries`; opens a new watch when it is another folder than before. */

@@ -191,7 +191,7 @@ function isOfDisk(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error
 }
 
-const DISK_CODES: readonly string[] = ['file_changed', 'outside_folder']
+const DISK_CODES: readonly string[] = ['file_changed', 'not_a_folder']
 
 function isOutage(error: unknown): boolean {
   return (

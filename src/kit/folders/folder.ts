@@ -113,33 +113,31 @@ export async function openFolder(
   }
 }
 
-/** Opens the folders `names` one inside the other, and keeps the last one open; with `mode` as makeInner does. Closes none of its own. */
+/** Opens the folder at a path, then the folders `names` one inside the other, and keeps the last one open. Throws as openInner or makeInner does. */
 export async function openBelow(
-  folder: Folder,
+  path: string,
   names: readonly Name[],
-  open: (outer: Folder, name: Name) => Promise<Folder> = (outer, name) => outer.openInner(name),
+  step: 'openInner' | 'makeInner' = 'openInner',
 ): Promise<Folder> {
-  let inner: Folder | undefined
-  for (const name of names) {
-    const outer: Folder = inner ?? folder
-    const next: Folder = await open(outer, name).finally(() => inner?.close())
-    inner = next
-  }
-  return inner ?? folder
+  let folder = await openFolder(path)
+  for (const name of names) folder = await closeAfter(folder, (outer) => outer[step](name))
+  return folder
 }
 
 async function openAt(place: Place): Promise<Folder> {
   const { via, noLink, handles } = place
+  let handle: FileHandle | undefined
   try {
-    const handle = await openHandle(via, AS_FOLDER | noLink)
+    handle = await openHandle(via, AS_FOLDER | noLink)
     const stats = await (handle ? handle.stat() : noLink ? lstat(via) : stat(via))
     if (!stats.isDirectory()) throw systemError('ENOTDIR', `${place.path} is not a folder`)
     const held = handle && (await pathOfHandle(handle, stats, place))
     // The way through the outer folder ends when that one is closed.
-    if (!held && String(via).startsWith(`${handles}/`))
+    if (!held && via.toString('latin1').startsWith(`${handles}/`))
       throw systemError('ESTALE', `${place.path} cannot be held open`)
     return makeFolder(place, { handle, stats, held })
   } catch (error) {
+    await handle?.close()
     if (!['ENOTDIR', 'ELOOP'].includes(errorCode(error))) throw error
     throw (await readObstacle(place)) ?? error
   }
@@ -178,18 +176,22 @@ function makeFolder(
   { handle, stats: own, held }: { handle: FileHandle | undefined; stats: Stats; held: Buffer | undefined },
 ): Folder {
   const via = held ?? pathNow
-  const begun = new Set<Promise<unknown>>()
+  const before = Buffer.concat([via, SLASH])
+  const isHeld = held !== undefined
+  let begun = 0
   let isClosed = false
+  let onEnd = () => undefined as unknown
 
   async function run<T>(work: () => Promise<T>): Promise<T> {
+    // The number of a closed handle may belong to another file a moment later.
     if (isClosed) throw new Error(`${path} is closed`)
-    // A number of a closed handle may belong to another file a moment later.
-    const running = held ? work() : checkSame().then(work)
-    begun.add(running)
+    begun += 1
     try {
-      return await running
+      if (!isHeld) await checkSame()
+      return await work()
     } finally {
-      begun.delete(running)
+      begun -= 1
+      if (begun === 0) onEnd()
     }
   }
 
@@ -199,7 +201,7 @@ function makeFolder(
     if (!isSame(now, own)) throw systemError('ESTALE', `${path} was replaced by another folder`)
   }
 
-  const use: Folder['use'] = (name, work) => run(() => work(joinPath(via, name)))
+  const use: Folder['use'] = (name, work) => run(() => work(joinName(before, name)))
 
   const folder: Folder = {
     path,
@@ -273,7 +275,7 @@ function makeFolder(
     async close() {
       if (isClosed) return
       isClosed = true
-      await Promise.allSettled(begun)
+      if (begun > 0) await new Promise((resolve) => (onEnd = () => resolve(undefined)))
       await handle?.close()
     },
   }
@@ -286,12 +288,13 @@ function makeFolder(
 
 const SLASH = Buffer.from('/')
 
-function joinPath(folder: Buffer, name: Name): Buffer {
-  const last = Buffer.from(name)
+/** Joins the path of a folder, with its slash, and a name. */
+function joinName(before: Buffer, name: Name): Buffer {
+  const last = typeof name === 'string' ? Buffer.from(name) : name
   // A name that leads elsewhere is a defect of the caller.
-  if (last.includes('/') || last.includes(0) || ['', '.', '..'].includes(String(last)))
+  if (last.includes(0x2f) || last.includes(0) || (last.length < 3 && ['', '.', '..'].includes(String(last))))
     throw new Error(`${JSON.stringify(String(name))} is not the name of an entry of a folder`)
-  return Buffer.concat([folder, SLASH, last])
+  return Buffer.concat([before, last])
 }
 
 /** Tells whether two stats are of one file. */

@@ -29,7 +29,7 @@ export async function openWatcher(
   const { log, config, store } = app
   const { dir, polling, afterUpload } = config.drop
   const deps = makeUploadDeps(app, jobs)
-  await removeArriving(dir)
+  await removeArriving({ log }, dir)
   let shown = { text: '', at: Number.NEGATIVE_INFINITY }
   const dueUploads = openDueUploads(() => {
     folder

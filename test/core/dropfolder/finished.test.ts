@@ -16,7 +16,7 @@ describe('a whole file', () => {
     ['r+', 'waits while a program has it open for writing, and the program is named'],
     ['r', 'is imported while a program has it open for reading'],
   ])('opened with %s %s', async (flags) => {
-    rig = await openRig({ readWriter: (path) => makeWriterReader()(path) })
+    rig = await openRig({ readWriter: (file) => makeWriterReader()(file) })
     await drop(rig.dir, 'ride.fit', ride)
     const file = await open(join(rig.dir, 'ride.fit'), flags)
     try {
@@ -37,10 +37,13 @@ describe('a whole file', () => {
 
 it('and checked with others at once is known to be open', async () => {
   rig = await openRig({ afterUpload: 'keep' })
-  const paths = ['a.fit', 'b.fit'].map((name) => join(rig.dir, name))
-  const files = await Promise.all(paths.map((path) => open(path, 'w')))
+  const names = ['a.fit', 'b.fit']
+  const files = await Promise.all(names.map((name) => open(join(rig.dir, name), 'w')))
+  const stats = await Promise.all(files.map((file) => file.stat()))
   const readWriter = makeWriterReader()
-  const programs = await Promise.all(paths.map((path) => readWriter(Buffer.from(path))))
+  const programs = await Promise.all(
+    stats.map(({ dev, ino }, i) => readWriter({ name: Buffer.from(names[i] ?? ''), dev, ino })),
+  )
   for (const file of files) await file.close()
   expect(programs.map((program) => typeof program)).toEqual(['string', 'string'])
 })

@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { moveDone, moveFailed } from '../../../src/core/dropfolder/move-file.ts'
 import { moveByRename, moveToFolder } from '../../../src/core/dropfolder/move-to-folder.ts'
 import { identityOf } from '../../../src/core/dropfolder/walk-folder.ts'
+import { openFolder } from '../../../src/kit/folders/folder.ts'
+import { closeAfter } from '../../../src/kit/release-stack.ts'
 import { whole } from '../../kit/sampling.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { listAll } from './rig.ts'
@@ -21,13 +23,13 @@ beforeEach(async () => {
 afterEach(() => temp.close())
 
 async function found(name: string) {
-  const path = join(home, name)
+  const steps = name.split('/').map((step) => Buffer.from(step))
   return {
-    path: Buffer.from(path),
-    root: Buffer.from(home),
-    home: Buffer.from(home),
-    rawName: Buffer.from(name),
-    identity: identityOf(await lstat(path)),
+    root: home,
+    home: [],
+    folder: steps.slice(0, -1),
+    rawName: steps.at(-1) as Buffer,
+    identity: identityOf(await lstat(join(home, name))),
   }
 }
 const write = (name: string, text: string) => writeFile(join(home, name), text)
@@ -51,7 +53,7 @@ describe('moving a file', () => {
       await Promise.all([
         moveDone(file, at),
         moveDone(file, at),
-        utimes(file.path, round, round).catch(() => undefined),
+        utimes(join(home, name), round, round).catch(() => undefined),
         moveDone(file, at),
       ])
       const left = listAll(home).filter((path) => path.endsWith(name))
@@ -64,11 +66,11 @@ describe('moving a file', () => {
     const outside = join(home, 'outside')
     await mkdir(join(home, 'rider'))
     await write('rider/ride.fit', 'ride')
-    const own = { ...(await found('rider/ride.fit')), home: Buffer.from(join(home, 'rider')) }
+    const own = { ...(await found('rider/ride.fit')), home: [Buffer.from('rider')] }
     await rename(join(home, 'rider'), outside)
     await symlink(outside, join(home, 'rider'))
-    await expect(moveDone(own, at)).rejects.toMatchObject({ code: 'drop_folder_link' })
-    await expect(moveFailed(own, at, 'why')).rejects.toMatchObject({ code: 'drop_folder_link' })
+    await expect(moveDone(own, at)).rejects.toMatchObject({ code: 'not_a_folder' })
+    await expect(moveFailed(own, at, 'why')).rejects.toMatchObject({ code: 'not_a_folder' })
     expect(listAll(outside)).toEqual(['ride.fit'])
   })
 
@@ -100,11 +102,15 @@ describe('moving a file', () => {
     'replaces nothing when many files of one name move at once, and leaves nothing behind, %s',
     async (_, place) => {
       await mkdir(join(home, 'target'))
-      const move = (folder: string) => {
-        const [from, target] = [`${folder}/ride.fit`, 'target'].map((name) => Buffer.from(join(home, name)))
-        return place(from as Buffer, target as Buffer, Buffer.from('ride.fit'))
-      }
-      expect(await move('nowhere')).toBeUndefined()
+      const name = Buffer.from('ride.fit')
+      const move = async (from: string) =>
+        closeAfter(await openFolder(join(home, from)), async (folder) =>
+          closeAfter(await openFolder(join(home, 'target')), (to) =>
+            place({ folder, name }, { folder: to, name }),
+          ),
+        )
+      await mkdir(join(home, 'nothing'))
+      expect(await move('nothing')).toBeUndefined()
       expect(listAll(join(home, 'target'))).toEqual([])
       const texts = Array.from({ length: 30 }, (_, i) => `text ${i}`)
       for (const [i, text] of texts.entries()) {
@@ -118,18 +124,21 @@ describe('moving a file', () => {
   )
 
   it('never removes a new file of the same name during the move', async () => {
-    const target = Buffer.from(join(home, 'target'))
-    await mkdir(target)
+    await mkdir(join(home, 'target'))
+    const [folder, to] = [await openFolder(home), await openFolder(join(home, 'target'))]
+    const name = Buffer.from('ride.fit')
     for (let i = 0; i < ROUNDS; i++) {
       await write('ride.fit', `old ${i}`)
       await write('new', `new ${i}`)
       await Promise.all([
-        moveToFolder(Buffer.from(join(home, 'ride.fit')), target, Buffer.from('ride.fit')),
+        moveToFolder({ folder, name }, { folder: to, name }),
         rename(join(home, 'new'), join(home, 'ride.fit')),
       ])
       const left = listAll(home).filter((name) => name.endsWith('.fit'))
       const texts = await Promise.all(left.map(read))
       expect(texts).toContain(`new ${i}`)
     }
+    await folder.close()
+    await to.close()
   })
 })

@@ -7,10 +7,9 @@ const NOTHING = { do: 'nothing' }
 const CLAIM = { do: 'claim' }
 
 function fileOf(relativePath: string, identity: Partial<Identity> = {}): Found {
-  const none = Buffer.alloc(0)
-  const bytes = { root: none, home: none, folder: none, path: none, rawName: none }
+  const place = { root: '', home: [], folder: [], rawName: Buffer.alloc(0) }
   const old = { size: 5, mtimeMs: NOW - 3_600_000, ctimeMs: NOW - 3_600_000, ...identity }
-  return { ...bytes, key: relativePath, account: 'default', name: relativePath, relativePath, identity: old }
+  return { ...place, key: relativePath, account: 'default', name: relativePath, relativePath, identity: old }
 }
 
 /** The files seen in a first walk, at rest after a second. */

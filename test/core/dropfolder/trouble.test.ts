@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -44,9 +45,10 @@ describe('the folder', () => {
     await rig.drop('ride.fit')
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(1)
-    expect(rig.problem()).toContain('MUSETTE_AFTER_UPLOAD=keep')
+    const [, run = ''] = rig.problem()?.split('; run: ') ?? []
+    expect(run).toBe(`mv ${join(rig.dir, 'done')} ${join(rig.dir, 'done.old')}`)
     expect(rig.warnings()).toHaveLength(1)
-    await rm(join(rig.dir, 'done'))
+    execFileSync('sh', ['-c', run])
     await rig.folder.scan()
     expect(listAll(rig.dir)).toContainEqual(expect.stringMatching(/^done\/.*ride\.fit$/))
     expect(rig.imported).toHaveLength(1)

@@ -89,7 +89,7 @@ describe('the scan', () => {
         },
       })
       await rig.drop('anna/ride.fit')
-      expect(read).toMatchObject([{ code: 'outside_folder' }])
+      expect(read).toMatchObject([{ code: 'not_a_folder' }])
     } finally {
       await outside.close()
     }

@@ -1,7 +1,8 @@
-import { readdir } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isIgnored } from '../../../core/dropfolder/walk-folder.ts'
-import { type DroppedFit, type Fault, refused } from '../../../core/fit/archive.ts'
+import { type ByteSource, type DroppedFit, type Fault, refused } from '../../../core/fit/archive.ts'
 import { isDroppable } from '../../../core/fit/fit-names.ts'
 import { readFit } from '../../../core/fit/read-fit.ts'
 import { unpackDropped } from '../../../core/fit/unpack.ts'
@@ -13,7 +14,6 @@ import { keepWhole } from '../../../core/upload/keep-fit.ts'
 import { ConfigError, commandFor, errorCode } from '../../../kit/errors.ts'
 import type { App } from '../app.ts'
 import { accountNamed } from '../local-app.ts'
-import { sourceAt } from './drop-file.ts'
 import { describeFault, makeUploadDeps } from './upload-files.ts'
 
 /** The result of one FIT file; `passed_over`: it is not an activity. `known`: the ledger has it with this activity. */
@@ -103,4 +103,14 @@ async function scanFits(path: string): Promise<Listed[]> {
 /** Makes the fault of a file that the disk does not give. */
 function faultOf(error: unknown): { fault: Fault } {
   return { fault: refused('unreadable', `it cannot be read (${errorCode(error)})`) }
+}
+
+/** Opens a file on the disk as a source of bytes. */
+async function sourceAt(path: string): Promise<ByteSource> {
+  const { size } = await stat(path)
+  return {
+    sizeBytes: size,
+    // The end of a range is inclusive for a stream, exclusive for a ByteSource.
+    open: (range) => createReadStream(path, range && { start: range.start, end: range.end - 1 }),
+  }
 }

@@ -1,16 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import { DROP_MODE } from '../../../core/dropfolder/drop-folder.ts'
 import { moveToFolder } from '../../../core/dropfolder/move-to-folder.ts'
-import { isIgnored, nameOf, unfinishedBy } from '../../../core/dropfolder/walk-folder.ts'
+import { isIgnored, unfinishedBy } from '../../../core/dropfolder/walk-folder.ts'
 import type { ByteSource } from '../../../core/fit/archive.ts'
 import { cleanFitName, isDroppable } from '../../../core/fit/fit-names.ts'
 import { readFit } from '../../../core/fit/read-fit.ts'
 import { unpackDropped } from '../../../core/fit/unpack.ts'
+import type { Account } from '../../../core/store/account-rows.ts'
 import { findIdentity } from '../../../core/store/database-facts.ts'
-import { flushDirectory, openDurableFile } from '../../../kit/files.ts'
+import { errorCode, errorLine } from '../../../kit/errors.ts'
+import { orMissing } from '../../../kit/files.ts'
+import { type Folder, openBelow, openFolder } from '../../../kit/folders/folder.ts'
 import { claimFolderOrThrow } from '../../../kit/folders/folder-owner.ts'
+import { closeAfter } from '../../../kit/release-stack.ts'
 import { HOUR } from '../../../kit/time.ts'
 import type { App } from '../app.ts'
 import { accountNamed } from '../local-app.ts'
@@ -32,7 +38,8 @@ export type Dropped =
 /**
  * Puts a file into the drop folder of an account, from where it goes through the ledger as every other file there. It is judged first, with
  * the same refusals as by hand, and when this resolves as accepted, its bytes and its name are on the disk. A file that is refused, or
- * whose bytes end early, leaves nothing behind. Throws ConfigError `no_account` and `folder_of_another`, the error of `bytes`.
+ * whose bytes end early, leaves nothing behind. A folder that is a link refuses every file, with the command that removes the link. Throws
+ * ConfigError `no_account` and `folder_of_another`, the error of `bytes`.
  */
 export async function dropFile(
   app: Pick<App, 'config' | 'store'>,
@@ -42,33 +49,62 @@ export async function dropFile(
     return { accepted: false, reason: 'only .fit, .fit.gz and .zip files are uploaded' }
   const account = await accountNamed(app, input.account)
   const { dir } = app.config.drop
-  const folder = account.name === 'default' ? dir : join(dir, account.name)
-  await mkdir(dir, { recursive: true })
-  // Another database would send the file for its own account of this name.
-  await claimFolderOrThrow(dir, await app.store.read(findIdentity))
-  await mkdir(join(dir, ARRIVING), { recursive: true, mode: 0o700 })
-  await mkdir(folder, { recursive: true })
+  const steps = account.name === 'default' ? [] : [account.name]
+  try {
+    await (await openFolder(dir, { mode: DROP_MODE })).close()
+    // Another database would send the file for its own account of this name.
+    await claimFolderOrThrow(dir, await app.store.read(findIdentity))
+    return await closeAfter(await openBelow(dir, steps, 'makeInner'), async (folder) =>
+      closeAfter(await openArriving(dir), (arriving) =>
+        receive(app, { ...input, account, folder, arriving }),
+      ),
+    )
+  } catch (error) {
+    if (errorCode(error) !== 'not_a_folder') throw error
+    return { accepted: false, reason: errorLine(error) }
+  }
+}
+
+async function openArriving(dir: string): Promise<Folder> {
+  return closeAfter(await openFolder(dir), (root) => root.makeInner(ARRIVING, 0o700))
+}
+
+/** Takes the bytes into one folder, judges them, and moves the whole file into the other. */
+async function receive(
+  app: Pick<App, 'store'>,
+  input: {
+    account: Account
+    name: string
+    bytes: AsyncIterable<Uint8Array>
+    folder: Folder
+    arriving: Folder
+  },
+): Promise<Dropped> {
+  const { account, folder, arriving } = input
   const name = cleanDroppedName(input.name)
-  const arrived = join(dir, ARRIVING, `${randomUUID()}.arrived`)
-  const file = await openDurableFile(arrived)
+  const arrived = `${randomUUID()}.arrived`
+  const file = await arriving.createDurable(arrived)
   try {
     for await (const chunk of input.bytes) await file.write(chunk)
     await file.commit()
-    const judged = await judge(name, await sourceAt(arrived))
+    const judged = await closeAfter(await arriving.open(arrived), async (whole) =>
+      judge(name, await readSource(whole)),
+    )
     if (!judged.accepted) return judged
     const ids = judged.contents.map(({ contentId }) => contentId)
     const { rows } = await app.store.read((tx) =>
       tx.client.query<{ content_id: string }>(KNOWN, [account.accountId, ids]),
     )
     const known = rows.map((row) => row.content_id)
-    const place = await moveToFolder(Buffer.from(arrived), Buffer.from(folder), Buffer.from(name))
-    await flushDirectory(folder)
+    const from = { folder: arriving, name: Buffer.from(arrived) }
+    const placed = await moveToFolder(from, { folder, name: Buffer.from(name) })
+    await folder.sync()
     const contents = judged.contents.map((one) => ({ ...one, isKnown: known.includes(one.contentId) }))
-    return { ...judged, contents, fileName: place ? nameOf(place).toString() : name }
+    return { ...judged, contents, fileName: placed?.toString() ?? name }
   } finally {
     // After the move neither name is left.
     await file.abandon()
-    await rm(arrived, { force: true })
+    await arriving.unlink(arrived).catch(orMissing)
   }
 }
 
@@ -90,13 +126,14 @@ async function judge(name: string, source: ByteSource): Promise<Dropped> {
   return contents.length > 0 ? { accepted: true, fileName: name, contents } : { accepted: false, reason }
 }
 
-/** Opens a file on the disk as a source of bytes. */
-export async function sourceAt(path: string): Promise<ByteSource> {
-  const { size } = await stat(path)
+/** Makes a source of bytes from an open file, which may be closed when they are read. */
+export async function readSource(file: FileHandle): Promise<ByteSource> {
+  const { size: sizeBytes } = await file.stat()
   return {
-    sizeBytes: size,
+    sizeBytes,
     // The end of a range is inclusive for a stream, exclusive for a ByteSource.
-    open: (range) => createReadStream(path, range && { start: range.start, end: range.end - 1 }),
+    open: ({ start, end } = { start: 0, end: sizeBytes }) =>
+      start < end ? file.createReadStream({ start, end: end - 1, autoClose: false }) : Readable.from([]),
   }
 }
 
@@ -107,13 +144,22 @@ function cleanDroppedName(name: string): string {
   return `${isIgnored(stem) || unfinishedBy(stem) ? `activity ${stem}` : stem}${ending.toLowerCase()}`
 }
 
-/** Removes what killed processes left of files that were arriving. */
-export async function removeArriving(dir: string): Promise<void> {
-  const folder = join(dir, ARRIVING)
-  const names = await readdir(folder).catch(() => [])
-  for (const name of names) {
-    const path = join(folder, name)
-    const facts = await stat(path).catch(() => undefined)
-    if (facts && Date.now() - facts.mtimeMs > LEFT_AFTER_MS) await rm(path, { force: true })
+/** The names that dropFile gives to files while they arrive. */
+const ARRIVED = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.arrived(?:\.[0-9a-f-]{36}\.part)?$/
+
+/** Removes what killed processes left of files that were arriving; other files there are not ours. Never throws. */
+export async function removeArriving({ log }: { log: Logger }, dir: string): Promise<void> {
+  try {
+    await closeAfter(await openBelow(dir, [ARRIVING]), async (folder) => {
+      for (const { name } of await folder.list()) {
+        const stats = ARRIVED.test(String(name)) ? await folder.lstat(name).catch(orMissing) : undefined
+        if (!stats?.isFile() || Date.now() - stats.mtimeMs <= LEFT_AFTER_MS) continue
+        await folder.unlink(name).catch(orMissing)
+        const file = join(dir, ARRIVING, String(name))
+        log.info({ file, bytes: stats.size }, 'removed a file that did not arrive whole')
+      }
+    })
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') log.warn(`drop folder: files from the page wait: ${errorLine(error)}`)
   }
 }

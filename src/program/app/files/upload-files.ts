@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { makeWriterReader } from '../../../core/dropfolder/open-writers.ts'
 import type { Fault } from '../../../core/fit/archive.ts'
@@ -81,7 +82,8 @@ export async function uploadByHand(
 ): Promise<HandUpload[]> {
   const account = await accountToUse(app, input.account)
   const fileName = basename(input.path)
-  const program = await makeWriterReader()(Buffer.from(input.path))
+  const stats = await stat(input.path).catch(() => undefined)
+  const program = stats && (await makeWriterReader()({ ...stats, name: Buffer.from(fileName) }))
   if (program !== undefined) input.onOpen?.(program)
   const unpacked = await unpackDropped(fileName, sourceOf(input.bytes))
   if (unpacked.verdict !== 'files') return [{ fileName, problem: describeFault(unpacked) }]
