@@ -162,7 +162,7 @@ describe('an open folder that was replaced by a link', () => {
   })
 })
 
-describe.each([0o000, 0o022, 0o077])('modes under umask %o', (umask) => {
+describe.each(['000', '022', '077'])('modes under umask %s', (umask) => {
   const before = process.umask()
   beforeEach(() => {
     process.umask(umask)
