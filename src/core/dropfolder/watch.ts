@@ -78,7 +78,7 @@ export function folderWatch(
         folder = `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`
       } catch (error) {
         const sentence =
-          errorCode(error) === 'not_a_folder'
+          errorCode(error) === 'ENOTDIR'
             ? `drop folder: ${dir} is not a folder; make one there, or set MUSETTE_DROP_DIR`
             : `drop folder: ${dir} cannot be read (${errorLine(error)}); mount or make it again, or set MUSETTE_DROP_DIR`
         problems.begin('vanished', sentence, error)

@@ -60,7 +60,7 @@ export async function exportWorkouts(
     const [problem] = problems
     if (name !== undefined && problem !== undefined) throw new ConfigError('workout_not_written', problem)
     try {
-      const changes = await updateFolder(dir, {
+      const changes = await updateFolder(undefined, {
         account: account.name,
         owner: { dir, database: await findIdentity(tx) },
         files: wanted,

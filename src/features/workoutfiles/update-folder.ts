@@ -16,6 +16,8 @@ import { systemCode, updateFolder } from './workout-folder.ts'
 const MAIN_ACCOUNT = 'default'
 /** The formats of the workout of the day, and of the saved ones. */
 const FORMATS = ['erg', 'zwo'] as const
+/** The codes of folders that musette leaves alone, with the command in the sentence. */
+const REFUSED = ['folder_of_another', 'not_a_folder', 'not_a_plain_file']
 
 /**
  * Makes the function that writes the workout folder of an account from SQL, under a lock, so that the last of several processes writes the
@@ -31,7 +33,8 @@ export function folderUpdater(
   const logged = new Set<string>()
   const update = async (tx: Tx, of: Account) => {
     const { accountId, name: account } = of
-    const folder = account === MAIN_ACCOUNT ? dir : join(dir, makeFileStem(account, 'account'))
+    const inner = account === MAIN_ACCOUNT ? undefined : makeFileStem(account, 'account')
+    const folder = join(dir, inner ?? '')
     const info = await findTrainingInfo(tx, accountId)
     const day = await findDayFiles(tx, info)
     const all = holdsSaved ? await findSavedWorkouts(tx, of) : []
@@ -50,16 +53,16 @@ export function folderUpdater(
     // An answer without these fields does not withdraw the workout of the day.
     const kept = day === undefined ? 'all' : saved.kept
     try {
-      const changes = await updateFolder(folder, { account, owner, files, formats: FORMATS, kept })
+      const changes = await updateFolder(inner, { account, owner, files, formats: FORMATS, kept })
       if (changes.written.length + changes.removed.length > 0)
         log.info({ account, ...changes }, 'workout folder updated')
       if (problems.delete(folder)) log.info({ account, folder }, 'workout folder works again')
       return true
     } catch (error) {
-      const isOfAnother = errorCode(error) === 'folder_of_another'
-      const code = isOfAnother ? 'folder_of_another' : systemCode(error)
+      const isRefused = REFUSED.includes(errorCode(error))
+      const code = isRefused ? errorCode(error) : systemCode(error)
       if (code === undefined) throw error
-      const why = isOfAnother
+      const why = isRefused
         ? errorLine(error)
         : 'see that MUSETTE_WORKOUT_DIR is a folder that this user may write, with room'
       if (problems.get(folder) !== code)

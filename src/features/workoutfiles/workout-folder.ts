@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { lstat, mkdir, readdir, rm, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import { z } from 'zod'
-import { flushDirectory, readPlainFile, writeWhole } from '../../kit/files.ts'
+import { orMissing } from '../../kit/files.ts'
+import { type Folder, openBelow, openFolder, SCRATCH } from '../../kit/folders/folder.ts'
 import { claimFolderOrThrow, type DatabaseIdentity } from '../../kit/folders/folder-owner.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import { foldName, type WantedFile } from './format-workout.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
 
@@ -17,21 +17,41 @@ const MAX_COPIES = 99
 /**
  * Writes the wanted files of an account and removes its other files of these formats, unless they are `kept` or a person changed them;
  * leaves files that are not ours or have the wanted content. The manifest names a file before it is written, so that all our files are
- * known after a crash. Throws ConfigError `folder_of_another` and the file system's errors.
+ * known after a crash. Throws ConfigError `folder_of_another`, `not_a_folder` for a link, and the file system's errors.
  */
 export async function updateFolder(
-  folder: string,
-  input: {
-    account: string
-    /** the database, and the folder that it claims (this one or a parent); a folder of another database is not written */
-    owner: { dir: string; database: DatabaseIdentity }
-    files: readonly WantedFile[]
-    formats: readonly WorkoutFileFormat[]
-    kept: readonly string[] | 'all'
-  },
+  /** the name of the folder in that of the owner; that one itself without */
+  inner: string | undefined,
+  input: UpdateInput,
 ): Promise<FolderChanges> {
+  const { dir } = input.owner
+  // Another user's program enters it.
+  if (input.files.length > 0) {
+    const make = async (outer: Folder) =>
+      inner === undefined ? undefined : outer.makeInner(inner, FOLDER_MODE)
+    await closeAfter(await openFolder(dir, { mode: FOLDER_MODE }), async (outer) =>
+      (await make(outer))?.close(),
+    )
+  }
+  const opened = await openBelow(dir, inner === undefined ? [] : [inner]).catch(orMissing)
+  return opened ? closeAfter(opened, (folder) => update(folder, input)) : { written: [], removed: [] }
+}
+
+/** Everybody reads workouts, as a trainer's program of another user does; only the owner changes them. */
+const FOLDER_MODE = 0o755
+const FILE_MODE = 0o644
+
+type UpdateInput = {
+  account: string
+  /** the database, and the folder that it claims (this one or a parent); a folder of another database is not written */
+  owner: { dir: string; database: DatabaseIdentity }
+  files: readonly WantedFile[]
+  formats: readonly WorkoutFileFormat[]
+  kept: readonly string[] | 'all'
+}
+
+async function update(folder: Folder, input: UpdateInput): Promise<FolderChanges> {
   const { account, files, formats, kept } = input
-  if (files.length > 0) await mkdir(folder, { recursive: true, mode: 0o755 })
   const before = await readManifest(folder)
   if (files.length === 0 && Object.keys(before).length === 0) return { written: [], removed: [] }
   const placed: Placed[] = []
@@ -55,22 +75,21 @@ export async function updateFolder(
     return { written: [], removed: [] }
   }
   await claimFolderOrThrow(input.owner.dir, input.owner.database)
-  // `writeWhole` leaves them after a crash.
-  for (const name of await readdir(folder)) if (TEMPORARY.test(name)) await unlink(join(folder, name))
+  for (const entry of await folder.list())
+    if (entry.isFile() && SCRATCH.test(String(entry.name))) await folder.unlink(entry.name)
   if (toWrite.length > 0) await writeManifest(folder, noteIntents(before, account, toWrite))
   for (const { name, content, found } of toWrite) {
-    await writeWhole(folder, { name, content, replace: found === 'ours' })
+    await folder.write(name, content, { mode: FILE_MODE, replace: found === 'ours' })
   }
   const removed = await removeOurs(folder, before, old)
-  // Some file systems cannot flush a folder.
-  await flushDirectory(folder).catch(() => undefined)
+  await folder.sync()
   await writeManifest(folder, after)
   return { written: toWrite.map(({ name }) => name), removed }
 }
 
 /** Finds the first name that is free, ours or has the wanted content already, and that no other wanted file has. */
 async function place(
-  folder: string,
+  folder: Folder,
   manifest: Manifest,
   input: { account: string; file: WantedFile; taken: ReadonlySet<string> },
 ): Promise<Placed> {
@@ -80,7 +99,7 @@ async function place(
     if (taken.has(foldName(name))) continue
     const entry = manifest[name]
     const mine = entry?.account === account
-    const found = await readFound(join(folder, name))
+    const found = await readFound(folder, name)
     if (found.kind === 'nothing' && (mine || !entry)) return { ...file, name, found: 'nothing' }
     if (found.kind !== 'file') continue
     const isOurs = mine && entry.sha256.includes(found.sha256)
@@ -113,18 +132,17 @@ function finalManifest(
 }
 
 /** Removes our files; one that a person changed stays and is no longer ours. */
-async function removeOurs(folder: string, before: Manifest, names: readonly string[]): Promise<string[]> {
+async function removeOurs(folder: Folder, before: Manifest, names: readonly string[]): Promise<string[]> {
   const removed: string[] = []
   for (const name of names) {
-    const found = await readFound(join(folder, name))
+    const found = await readFound(folder, name)
     if (found.kind !== 'file' || !before[name]?.sha256.includes(found.sha256)) continue
-    await unlink(join(folder, name))
+    await folder.unlink(name)
     removed.push(name)
   }
   return removed
 }
 
-const TEMPORARY = /^\.musette-[0-9a-f]{12}\.tmp$/
 /** Lists our files in the folder, so that no other is overwritten or removed. */
 const MANIFEST = '.musette-workouts.json'
 
@@ -142,11 +160,11 @@ const manifestSchema = z.record(
 type Found = { kind: 'nothing' } | { kind: 'file'; sha256: string } | { kind: 'other' }
 
 /** Reads the entry of a name; links are not followed. */
-async function readFound(path: string): Promise<Found> {
+async function readFound(folder: Folder, name: string): Promise<Found> {
   try {
-    const stats = await lstat(path)
+    const stats = await folder.lstat(name)
     if (!stats.isFile()) return { kind: 'other' }
-    const content = await readPlainFile(path)
+    const content = await folder.read(name)
     return { kind: 'file', sha256: createHash('sha256').update(content).digest('hex') }
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return { kind: 'nothing' }
@@ -163,9 +181,9 @@ export function systemCode(error: unknown): string | undefined {
 type Manifest = z.infer<typeof manifestSchema>
 
 /** Reads the manifest of a folder; without a valid one no file is ours. */
-async function readManifest(folder: string): Promise<Manifest> {
+async function readManifest(folder: Folder): Promise<Manifest> {
   try {
-    const parsed = manifestSchema.safeParse(JSON.parse(String(await readPlainFile(join(folder, MANIFEST)))))
+    const parsed = manifestSchema.safeParse(JSON.parse(String(await folder.read(MANIFEST))))
     return parsed.data ?? {}
   } catch (error) {
     if (error instanceof SyntaxError || systemCode(error) === 'ENOENT') return {}
@@ -174,8 +192,8 @@ async function readManifest(folder: string): Promise<Manifest> {
 }
 
 /** Writes the manifest of a folder atomically, or removes an empty one. */
-async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  if (Object.keys(manifest).length === 0) return rm(join(folder, MANIFEST), { force: true })
+async function writeManifest(folder: Folder, manifest: Manifest): Promise<void> {
+  if (Object.keys(manifest).length === 0) return folder.unlink(MANIFEST).catch(orMissing)
   const content = `${JSON.stringify(manifest, undefined, 2)}\n`
-  await writeWhole(folder, { name: MANIFEST, content, replace: true })
+  await folder.write(MANIFEST, content, { mode: FILE_MODE, replace: true })
 }

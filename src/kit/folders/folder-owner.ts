@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { ConfigError, errorCode, isDiskFull } from '../errors.ts'
-import { orMissing, readPlainFile, writeWhole } from '../files.ts'
+import { orMissing } from '../files.ts'
 import { parseIfJson } from '../json.ts'
+import { closeAfter } from '../release-stack.ts'
 import { quoteShell } from '../text.ts'
+import { openFolder } from './folder.ts'
 
 /** Identifies a database, and the line since its last restore. */
 export type DatabaseIdentity = Readonly<{
@@ -38,7 +40,8 @@ export async function claimFolder(dir: string, database: DatabaseIdentity) {
   const about = 'the database of musette that uses this folder; others leave the folder alone'
   const content = `${JSON.stringify({ about, identity, line }, undefined, 2)}\n`
   try {
-    await writeWhole(dir, { name: OWNER_FILE, content, replace: owner !== undefined })
+    const how = { mode: 0o644, replace: owner !== undefined }
+    await closeAfter(await openFolder(dir), (folder) => folder.write(OWNER_FILE, content, how))
   } catch (error) {
     const code = errorCode(error)
     if (isDiskFull(error) || NOT_WRITABLE.includes(code)) return undefined
@@ -83,7 +86,8 @@ export function describeForeign(
 
 /** Reads which database uses a folder; undefined when none does. A file that cannot be understood is one of another database. */
 async function readOwner(dir: string): Promise<Owner | undefined> {
-  const bytes = await readPlainFile(join(dir, OWNER_FILE)).catch(orMissing)
+  const folder = await openFolder(dir).catch(orMissing)
+  const bytes = folder && (await closeAfter(folder, (opened) => opened.read(OWNER_FILE).catch(orMissing)))
   const unknown = { identity: 'unknown', line: 'unknown' }
   return bytes && { ...unknown, ...(parseIfJson(String(bytes)) as Partial<Owner> | undefined) }
 }

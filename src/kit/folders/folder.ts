@@ -97,7 +97,7 @@ type Place = { path: string; via: Buffer; noLink: number; handles: string }
 
 /**
  * Opens a folder by its path, which may lead through links: whoever configures it sets them. With `mode` it is made when it is missing, it
- * and the missing folders above it with exactly that mode. Throws ConfigError `not_a_folder`, and Node's errors. `handles` is for tests.
+ * and the missing folders above it with exactly that mode. Throws Node's errors. `handles` is for tests.
  */
 export async function openFolder(
   path: string,
@@ -139,7 +139,7 @@ async function openAt(place: Place): Promise<Folder> {
   } catch (error) {
     await handle?.close()
     if (!['ENOTDIR', 'ELOOP'].includes(errorCode(error))) throw error
-    throw (await readObstacle(place)) ?? error
+    throw (noLink && (await readObstacle(place))) || error
   }
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -71,22 +72,57 @@ describe('the workout folder', () => {
     expect(await names(join(dir, 'second'))).toHaveLength(2)
   })
 
-  it('can be read by everybody and changed by its owner only, whatever the umask', async () => {
-    const umask = process.umask(0)
-    try {
-      await poll('Ride')
-    } finally {
-      process.umask(umask)
-    }
-    const look = async () =>
-      Promise.all([dir, ...(await readdir(dir)).map((name) => join(dir, name))].map((path) => stat(path)))
-    const [folder, ...files] = (await look()).map(({ mode }) => mode & 0o777)
-    expect([folder, new Set(files)]).toEqual([0o755, new Set([0o644])])
-    // Nothing is touched while nothing changes.
-    const before = (await look()).map(({ ino, mtimeMs }) => [ino, mtimeMs])
-    await scene.pollInfo()
-    expect((await look()).map(({ ino, mtimeMs }) => [ino, mtimeMs])).toEqual(before)
-  })
+  it.each(['000', '022', '077'])(
+    'can be read by everybody and changed by its owner only, under umask %s',
+    async (octal) => {
+      const umask = process.umask(octal)
+      try {
+        await poll('Ride')
+        await scene.pollInfo(await scene.signIn('second'))
+      } finally {
+        process.umask(umask)
+      }
+      const look = async () => {
+        const inside = await readdir(dir, { recursive: true })
+        return Promise.all(['..', '.', ...inside].map((name) => stat(join(dir, name))))
+      }
+      const modesOf = async (isFolder: boolean) =>
+        new Set(
+          (await look()).filter((one) => one.isDirectory() === isFolder).map(({ mode }) => mode & 0o777),
+        )
+      expect(await readdir(join(dir, 'second'))).toHaveLength(3)
+      expect([await modesOf(true), await modesOf(false)]).toEqual([new Set([0o755]), new Set([0o644])])
+      // Nothing is touched while nothing changes.
+      const before = (await look()).map(({ ino, mtimeMs }) => [ino, mtimeMs])
+      await scene.pollInfo()
+      expect((await look()).map(({ ino, mtimeMs }) => [ino, mtimeMs])).toEqual(before)
+    },
+  )
+
+  it.each([
+    ['a link', (path: string, victim: string) => symlink(victim, path), 'rm PATH'],
+    ['a file', (path: string) => writeFile(path, 'mine'), 'mv PATH PATH.old'],
+    ['a pipe', (path: string) => execFileSync('/usr/bin/env', ['mkfifo', path]), 'mv PATH PATH.old'],
+  ])(
+    "%s in the place of an account's folder is left alone, until the command is typed",
+    async (_, plant, command) => {
+      const victim = join(temp.path, 'sub', 'victim')
+      await mkdir(victim, { recursive: true })
+      await writeFile(join(victim, '.musette-0123456789ab.tmp'), 'of somebody else')
+      await mkdir(dir)
+      await plant(join(dir, 'second'), victim)
+      await scene.steer('PATCH', 'settings', { wotd_type: 'Scheduled' })
+      const second = await scene.signIn('second')
+      await scene.pollInfo(second)
+      const [said] = scene.log.lines.filter(({ code }) => code === 'not_a_folder')
+      const run = String(said?.msg).split('; run: ')[1] ?? ''
+      expect(run).toBe(command.replaceAll('PATH', join(dir, 'second')))
+      execFileSync('sh', ['-c', run])
+      await scene.pollInfo(second)
+      expect(await names(join(dir, 'second'))).toHaveLength(2)
+      expect(await readdir(victim)).toEqual(['.musette-0123456789ab.tmp'])
+    },
+  )
 
   it("removes yesterday's files, keeps every file that is not ours or that a person changed, and restores a lost one", async () => {
     await poll('Yesterday')

@@ -101,8 +101,8 @@ describe('a file from the page', () => {
     expect(existsSync(join(drop, account === 'default' ? '' : account, 'ride.fit'))).toBe(true)
   })
 
-  it.each([0o000, 0o022, 0o077])(
-    'is of its owner alone, as are new folders, under umask %o',
+  it.each(['000', '022', '077'])(
+    'is of its owner alone, as are new folders, under umask %s',
     async (umask) => {
       const before = process.umask(umask)
       onTestFinished(() => void process.umask(before))
