@@ -1,17 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../../kit/errors.ts'
-import {
-  flushDirectory,
-  openPlainFile,
-  orMissing,
-  orNone,
-  readPlainFile,
-  renameDurably,
-  writeDurably,
-} from '../../kit/files.ts'
+import { orMissing } from '../../kit/files.ts'
+import { type Folder, type Name, openBelow, openFolder, SCRATCH } from '../../kit/folders/folder.ts'
 import {
   claimFolderOrThrow,
   type DatabaseIdentity,
@@ -20,6 +12,7 @@ import {
   readForeign,
 } from '../../kit/folders/folder-owner.ts'
 import { parseIfJson } from '../../kit/json.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import { quoteShell } from '../../kit/text.ts'
 import { ALSO, type Also, isTrackFormat } from './export-formats.ts'
 
@@ -29,6 +22,9 @@ const MANIFEST = 'musette-export.json'
 const STAGING = '.musette-staging'
 /** Large enough for a hash to wait for the disk alone. */
 const READ_BYTES = 1024 * 1024
+/** Only the owner reads an export, whatever the umask. */
+const FILE_MODE = 0o600
+const FOLDER_MODE = 0o700
 /** What an empty disk holds. */
 const NOTHING: ReadonlySet<string> = new Set([STAGING, OWNER_FILE, 'lost+found'])
 
@@ -41,12 +37,11 @@ const fileSchema = z.strictObject({
   /** when its content was written, as the file system says, in ms */
   modified_ms: z.number().optional(),
 })
+/** The paths of our files in the folder. */
+const PATH =
+  /^(?:[a-z_]+\/account=[^/\\]*\/(?:year=[^/\\]+\/)?[\w-]+\.parquet|(?:originals|raw|gpx|tcx|geojson)\/account=[^/\\]*\/year=[^/\\]+\/[^/\\]+\.(?:fit|json\.gz|gpx|tcx|geojson))$/
 /** A manifest that somebody has changed must not name files outside the folders of the tables. */
-const pathSchema = z
-  .string()
-  .regex(
-    /^(?:[a-z_]+\/account=[^/\\]*\/(?:year=[^/\\]+\/)?[\w-]+\.parquet|(?:originals|raw|gpx|tcx|geojson)\/account=[^/\\]*\/year=[^/\\]+\/[^/\\]+\.(?:fit|json\.gz|gpx|tcx|geojson))$/,
-  )
+const pathSchema = z.string().regex(PATH)
 const manifestSchema = z.strictObject({
   musette: z.string(),
   exported_at: z.iso.datetime(),
@@ -70,11 +65,12 @@ export type ExportedFiles = Manifest['files']
  * another database's, and the file system's errors.
  */
 export async function openExportFolder(dir: string, database: DatabaseIdentity) {
-  await createFolder(dir)
+  const entries = await closeAfter(await openFolder(dir, { mode: FOLDER_MODE }), (folder) => folder.list())
   const foreign = await readForeignExport(dir, database)
   if (foreign) throw folderOfAnother(foreign)
   const manifest = await readExport(dir)
-  if (!manifest && (await readdir(dir)).some((name) => !NOTHING.has(name)) && !(await readStaged(dir))) {
+  const hasOthers = entries.some(({ name }) => !NOTHING.has(String(name)))
+  if (!manifest && hasOthers && !(await readStaged(dir))) {
     const message = `${dir} holds other files and no export of musette; name an empty folder, or one that is not there yet`
     throw new ConfigError('not_an_export', message)
   }
@@ -110,7 +106,7 @@ export function exportCommand(dir: string, also?: readonly Also[]): string {
 
 /** Reads the manifest of an export and changes nothing; undefined where there is none. Throws ConfigError `not_an_export`. */
 export async function readExport(dir: string): Promise<Manifest | undefined> {
-  return readManifest(join(dir, MANIFEST))
+  return readManifest(dir, [])
 }
 
 /**
@@ -123,31 +119,64 @@ export async function readWholeFiles(
   { thorough, signal }: { thorough: boolean; signal?: AbortSignal | undefined },
 ): Promise<ExportedFiles> {
   const whole: ExportedFiles = {}
-  for (const [path, file] of Object.entries(files)) {
-    signal?.throwIfAborted()
-    const target = join(dir, path)
-    const found = await stat(target).catch(() => undefined)
-    if (!found?.isFile() || found.size !== file.bytes) continue
-    const isRead = thorough || found.mtimeMs !== file.modified_ms
-    // A file that cannot be read is written again.
-    if (isRead && (await readChecksum(target).catch(() => undefined)) !== file.sha256) continue
-    whole[path] = { ...file, modified_ms: found.mtimeMs }
-  }
+  await closeAfter(folderCursor(dir), async (cursor) => {
+    for (const [path, file] of Object.entries(files)) {
+      signal?.throwIfAborted()
+      const place = await cursor.find(path).catch(() => undefined)
+      const found = await place?.folder.lstat(place.name).catch(() => undefined)
+      if (!place || !found?.isFile() || found.size !== file.bytes) continue
+      const isRead = thorough || found.mtimeMs !== file.modified_ms
+      // A file that cannot be read is written again.
+      if (isRead && (await readChecksum(place).catch(() => undefined)) !== file.sha256) continue
+      whole[path] = { ...file, modified_ms: found.mtimeMs }
+    }
+  })
   return whole
 }
 
-async function readChecksum(path: string): Promise<string> {
+/** A file by its name in an open folder. */
+type FilePlace = { folder: Folder; name: string }
+
+/** Opens the folders of paths, each until a path in another folder comes: the files of a folder come one after another. */
+function folderCursor(dir: string, step: 'openInner' | 'makeInner' = 'openInner') {
+  let at: string | undefined
+  let folder: Folder | undefined
+  const close = async () => {
+    const closing = folder
+    folder = undefined
+    await closing?.close()
+  }
+  return {
+    async find(path: string): Promise<FilePlace> {
+      const [names, name] = splitPath(path)
+      if (!folder || at !== dirname(path)) {
+        await close()
+        folder = await openBelow(dir, names, step, FOLDER_MODE)
+        at = dirname(path)
+      }
+      return { folder, name }
+    },
+    close,
+  }
+}
+
+function splitPath(path: string): [folders: string[], name: string] {
+  const names = path.split('/')
+  return [names.slice(0, -1), names.at(-1) as string]
+}
+
+async function readChecksum({ folder, name }: FilePlace): Promise<string> {
   const hash = createHash('sha256')
-  const file = await openPlainFile(path)
+  const file = await folder.open(name)
   for await (const chunk of file.createReadStream({ highWaterMark: READ_BYTES })) hash.update(chunk)
   return hash.digest('hex')
 }
 
 /** Writes a file next to the export, flushed to the disk. */
 export async function writeStaged(dir: string, path: string, pieces: AsyncIterable<Uint8Array>) {
-  const target = join(dir, STAGING, path)
-  await createFolder(dirname(target))
-  const file = await open(target, 'wx', 0o600)
+  const [names, name] = splitPath(`${STAGING}/${path}`)
+  const folder = await openBelow(dir, names, 'makeInner', FOLDER_MODE)
+  const file = await closeAfter(folder, (opened) => opened.create(name, FILE_MODE))
   const hash = createHash('sha256')
   try {
     let bytes = 0
@@ -168,27 +197,57 @@ export async function writeStaged(dir: string, path: string, pieces: AsyncIterab
  * complete, and a crash after it is mended by the next call of openExportFolder.
  */
 export async function publish(dir: string, manifest: Manifest): Promise<void> {
-  await createFolder(join(dir, STAGING))
-  await writeDurably(join(dir, STAGING, MANIFEST), `${JSON.stringify(manifest, undefined, 1)}\n`)
+  await closeAfter(await openBelow(dir, [STAGING], 'makeInner', FOLDER_MODE), async (staging) => {
+    const how = { mode: FILE_MODE, replace: true }
+    await staging.write(MANIFEST, `${JSON.stringify(manifest, undefined, 1)}\n`, how)
+    await staging.sync()
+  })
   await publishStaged(dir)
 }
 
 /** Removes what an export that does not go on has written so far; the export before it stays. */
 export async function removeStaged(dir: string): Promise<void> {
-  await rm(join(dir, STAGING), { recursive: true, force: true })
+  const root = await openFolder(dir).catch(orMissing)
+  if (root) await closeAfter(root, (folder) => removeOurs(folder, STAGING))
 }
+
+/** Removes a folder with the files in it that only musette names so; one with other files stays. `inside`: its path in the staging folder. */
+async function removeOurs(outer: Folder, name: Name, inside = ''): Promise<void> {
+  const opened = await outer.openInner(name).catch(orMissing)
+  if (!opened) return
+  await closeAfter(opened, async (folder) => {
+    for (const entry of await folder.list()) {
+      const path = `${inside}${entry.name}`
+      // No path of ours has more steps.
+      if (entry.isDirectory() && path.split('/').length < 4) await removeOurs(folder, entry.name, `${path}/`)
+      else if (entry.isFile() && (PATH.test(path) || REMAINS.test(path) || SCRATCH.test(path)))
+        await folder.unlink(entry.name).catch(orMissing)
+    }
+  })
+  await outer.rmdir(name).catch(() => undefined)
+}
+
+/** The manifest, also as earlier versions named it until it was whole. */
+const REMAINS = /^musette-export\.json(?:\.[0-9a-f-]{36})?$/
 
 /** Finds the Parquet files that a reader of the tables' folders would find, but that are not of the export. */
 export async function readForeignFiles(dir: string, files: ExportedFiles): Promise<string[]> {
   const tables = new Set(Object.keys(files).map((path) => path.split('/', 1)[0] as string))
   const foreign: string[] = []
   for (const table of tables) {
-    for (const name of await readdir(join(dir, table), { recursive: true }).catch(orNone)) {
-      const path = `${table}/${name.replaceAll('\\', '/')}`
-      if (path.endsWith('.parquet') && !Object.hasOwn(files, path)) foreign.push(path)
-    }
+    const folder = await openBelow(dir, [table]).catch(orMissing)
+    if (folder) await closeAfter(folder, (opened) => walk(opened, table))
   }
   return foreign
+
+  async function walk(folder: Folder, above: string): Promise<void> {
+    for (const entry of await folder.list()) {
+      const path = `${above}/${entry.name}`
+      if (path.endsWith('.parquet') && !Object.hasOwn(files, path)) foreign.push(path)
+      if (entry.isDirectory())
+        await closeAfter(await folder.openInner(entry.name), (inner) => walk(inner, path))
+    }
+  }
 }
 
 /** Every step may be repeated: after a crash all of them run again. */
@@ -196,35 +255,52 @@ async function publishStaged(dir: string): Promise<void> {
   const next = await readStaged(dir)
   if (!next) return
   const before = (await readExport(dir))?.files ?? {}
+  const staged = folderCursor(dir)
+  const placed = folderCursor(dir, 'makeInner')
   const folders = new Set<string>()
-  for (const path of Object.keys(next.files)) {
-    const staged = join(dir, STAGING, path)
-    if (!(await stat(staged).catch(() => undefined))) continue
-    await createFolder(dirname(join(dir, path)))
-    await rename(staged, join(dir, path))
-    folders.add(dirname(path))
+  try {
+    for (const path of Object.keys(next.files)) {
+      const from = await staged.find(`${STAGING}/${path}`).catch(orMissing)
+      if (!(await from?.folder.lstat(from.name).catch(orMissing))) continue
+      const to = await placed.find(path)
+      await from?.folder.rename(from.name, to.folder, to.name)
+      folders.add(dirname(path))
+    }
+  } finally {
+    await staged.close()
+    await placed.close()
   }
-  for (const path of Object.keys(before).filter((path) => !Object.hasOwn(next.files, path))) {
-    await rm(join(dir, path), { force: true })
-    // A folder that is not empty cannot be removed.
-    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder))
-      await rmdir(join(dir, folder)).catch(() => undefined)
-  }
-  for (const folder of folders) await flushDirectory(join(dir, folder))
-  await renameDurably(join(dir, STAGING, MANIFEST), join(dir, MANIFEST))
+  for (const path of Object.keys(before).filter((path) => !Object.hasOwn(next.files, path)))
+    await removeExported(dir, path)
+  for (const path of folders)
+    await closeAfter(await openBelow(dir, path.split('/')), (folder) => folder.sync())
+  await closeAfter(await openFolder(dir), async (root) => {
+    await closeAfter(await root.openInner(STAGING), (staging) => staging.rename(MANIFEST, root, MANIFEST))
+    await root.sync()
+  })
   await removeStaged(dir)
 }
 
-/** Creates a folder that only its owner may open; an existing one keeps its mode. */
-async function createFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 })
+/** Removes a file of the export, and the folders that are empty then. */
+async function removeExported(dir: string, path: string): Promise<void> {
+  let [names, name] = splitPath(path)
+  const folder = await openBelow(dir, names).catch(orMissing)
+  if (!folder) return
+  await closeAfter(folder, (opened) => opened.unlink(name).catch(orMissing))
+  for (; names.length > 0; names = names.slice(0, -1)) {
+    const [above, last] = splitPath(names.join('/'))
+    // A folder that is not empty cannot be removed.
+    await closeAfter(await openBelow(dir, above), (outer) => outer.rmdir(last).catch(() => undefined))
+  }
 }
 
-const readStaged = (dir: string) => readManifest(join(dir, STAGING, MANIFEST))
+const readStaged = (dir: string) => readManifest(dir, [STAGING])
 
-async function readManifest(path: string): Promise<Manifest | undefined> {
-  const text = await readPlainFile(path).catch(orMissing)
+async function readManifest(dir: string, names: readonly string[]): Promise<Manifest | undefined> {
+  const folder = await openBelow(dir, names).catch(orMissing)
+  const text = folder && (await closeAfter(folder, (opened) => opened.read(MANIFEST).catch(orMissing)))
   if (text === undefined) return undefined
+  const path = join(dir, ...names, MANIFEST)
   const { data, error } = manifestSchema.safeParse(parseIfJson(String(text)))
   if (data) return data
   const message = `${path} is not as musette wrote it; remove the folder, and the next export writes all of it`

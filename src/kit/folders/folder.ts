@@ -118,9 +118,10 @@ export async function openBelow(
   path: string,
   names: readonly Name[],
   step: 'openInner' | 'makeInner' = 'openInner',
+  mode?: number,
 ): Promise<Folder> {
   let folder = await openFolder(path)
-  for (const name of names) folder = await closeAfter(folder, (outer) => outer[step](name))
+  for (const name of names) folder = await closeAfter(folder, (outer) => outer[step](name, mode))
   return folder
 }
 
