@@ -1,6 +1,8 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { openPlainFile, orNone, UNFINISHED } from '../../kit/files.ts'
+import type { FileHandle } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { orMissing } from '../../kit/files.ts'
+import { type Folder, openFolder, UNFINISHED } from '../../kit/folders/folder.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import { onDisk } from './archive/backup-errors.ts'
 import type { Manifest } from './archive/manifest.ts'
 import { openArchive } from './archive/read-archive.ts'
@@ -9,6 +11,9 @@ import { openArchive } from './archive/read-archive.ts'
 const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-([0-9a-f]{8}))?\.tar$/
 /** The incomplete file of a killed scheduled backup: the name of a complete one with an ending. */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/
+
+/** Only the owner enters a new folder of backups. */
+export const BACKUP_MODE = 0o700
 
 /** A folder of scheduled backups, and the line of their database; files of other lines stay. */
 export type Schedule = Readonly<{ dir: string; line: string }>
@@ -31,10 +36,9 @@ function isOwn(name: string, line: string): boolean {
  * if it does not exist. Throws ConfigError `backup_file`, TransientError `backup_disk_full`.
  */
 export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledFile[]> {
-  const names = await onDisk('write', dir, async () => {
-    await mkdir(dir, { recursive: true, mode: 0o700 })
-    return readdir(dir)
-  })
+  const names = await onDisk('write', dir, async () =>
+    closeAfter(await openFolder(dir, { mode: BACKUP_MODE }), listFiles),
+  )
   const own = names.filter((name) => isOwn(name, line))
   const files = own.map((name) => ({ name, madeAt: new Date(name.replace(COMPLETE, '$1-$2-$3T$4:$5:$6Z')) }))
   return files.sort((a, b) => b.madeAt.getTime() - a.madeAt.getTime())
@@ -45,23 +49,44 @@ export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledF
  * and those whose names do not say a line. Throws ConfigError `backup_file`.
  */
 export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<string[]> {
-  const names = await onDisk('read', dir, () => readdir(dir).catch(orNone))
-  return names.filter((name) => COMPLETE.test(name) && !isOwn(name, line)).map((name) => join(dir, name))
+  const names = await onDisk('read', dir, () => inFolder(dir, listFiles))
+  return (names ?? [])
+    .filter((name) => COMPLETE.test(name) && !isOwn(name, line))
+    .map((name) => join(dir, name))
 }
 
 /**
  * Removes all but the newest `keep` complete scheduled backups; the newest is that of `madeAt`, which was just written. Those with
- * a later time in their names stay and do not count: a clock that was ahead named them. Returns their names. Throws as readScheduled
+ * a later time in their names stay and do not count: a clock that was ahead named them. Returns the names of both. Throws as readScheduled
  * does.
  */
 export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { keep: number; madeAt: Date }) {
   const { dir } = schedule
   const files = await readScheduled(schedule)
   const isAhead = (file: ScheduledFile) => file.madeAt > madeAt
-  for (const { name } of files.filter((file) => !isAhead(file)).slice(keep)) {
-    await onDisk('write', dir, () => rm(join(dir, name), { force: true }))
-  }
-  return files.filter(isAhead).map(({ name }) => name)
+  const old = files.filter((file) => !isAhead(file)).slice(keep)
+  const removed = old.map(({ name }) => name)
+  await removeFiles(dir, removed)
+  return { removed, ahead: files.filter(isAhead).map(({ name }) => name) }
+}
+
+async function removeFiles(dir: string, names: readonly string[]): Promise<void> {
+  await onDisk('write', dir, () =>
+    inFolder(dir, async (folder) => {
+      for (const name of names) await folder.unlink(name).catch(orMissing)
+    }),
+  )
+}
+
+/** Does work in a folder; undefined when there is none. */
+async function inFolder<T>(dir: string, work: (folder: Folder) => Promise<T>): Promise<T | undefined> {
+  const folder = await openFolder(dir).catch(orMissing)
+  return folder && closeAfter(folder, work)
+}
+
+/** Lists the names of the plain files; a link is none of ours. */
+async function listFiles(folder: Folder): Promise<string[]> {
+  return (await folder.list()).filter((entry) => entry.isFile()).map(({ name }) => String(name))
 }
 
 /** A complete scheduled backup as its folder has it; `doneAt` is when it was last written. */
@@ -73,22 +98,28 @@ export type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }
  */
 export async function readNewestBackup({ dir, line }: Schedule): Promise<FoundBackup | undefined> {
   return onDisk('read', dir, async () => {
-    const names = await readdir(dir).catch(orNone)
-    const own = names.filter((name) => isOwn(name, line)).map((name) => join(dir, name))
-    const found = await Promise.all(
-      own.map(async (path) => {
-        const { size: bytes, mtime: doneAt } = await stat(path)
-        return { path, doneAt, bytes }
-      }),
-    )
-    return found.sort((a, b) => b.doneAt.getTime() - a.doneAt.getTime())[0]
+    const found = await inFolder(dir, async (folder) => {
+      const own = (await listFiles(folder)).filter((name) => isOwn(name, line))
+      return Promise.all(
+        own.map(async (name) => {
+          const { size: bytes, mtime: doneAt } = await folder.lstat(name)
+          return { path: join(dir, name), doneAt, bytes }
+        }),
+      )
+    })
+    return found?.sort((a, b) => b.doneAt.getTime() - a.doneAt.getTime())[0]
   })
+}
+
+/** Opens a backup, which is a plain file; no link is followed. Throws Node's errors. */
+export async function openBackup(path: string): Promise<FileHandle> {
+  return closeAfter(await openFolder(dirname(path)), (folder) => folder.open(basename(path)))
 }
 
 /** Reads the manifest of a backup. Throws as openArchive does, and ConfigError `backup_file`. */
 export async function readBackupManifest({ path }: { path: string }): Promise<Manifest> {
   return onDisk('read', path, async () => {
-    const file = (await openPlainFile(path)).createReadStream()
+    const file = (await openBackup(path)).createReadStream()
     try {
       return (await openArchive(file)).manifest
     } finally {
@@ -98,11 +129,12 @@ export async function readBackupManifest({ path }: { path: string }): Promise<Ma
 }
 
 /**
- * Removes what scheduled backups of a line left whose process was killed; no other one of it may run. Throws as readScheduled
- * does.
+ * Removes what scheduled backups of a line left whose process was killed, and returns the names; no other one of it may run. Throws as
+ * readScheduled does.
  */
-export async function removeUnfinished({ dir, line }: Schedule): Promise<void> {
-  const names = await onDisk('read', dir, () => readdir(dir))
+export async function removeUnfinished({ dir, line }: Schedule): Promise<string[]> {
+  const names = (await onDisk('read', dir, () => inFolder(dir, listFiles))) ?? []
   const left = names.filter((name) => UNFINISHED.test(name) && isOwn(name.replace(NAME_BEFORE_END, ''), line))
-  for (const name of left) await onDisk('write', dir, () => rm(join(dir, name), { force: true }))
+  await removeFiles(dir, left)
+  return left
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { findAccounts } from '../../core/store/account-rows.ts'
@@ -14,9 +14,10 @@ import { MINUTE, systemClock } from '../../kit/time.ts'
 import { openDatabase, openUnmigrated } from '../../program/app/open-database.ts'
 import type { Config } from '../../program/config/config.ts'
 import type { Manifest } from './archive/manifest.ts'
+import { readBackupFile } from './archive/named-file.ts'
 import { type Archive, openArchive } from './archive/read-archive.ts'
 import { restoreBackup } from './archive/restore-backup.ts'
-import { type BackupReport, readBackupFile, writeBackup, writeBackupFile } from './archive/write-backup.ts'
+import { type BackupReport, writeBackup, writeBackupFile } from './archive/write-backup.ts'
 import { readBackupManifest } from './backup-folder.ts'
 import type { CopyProgress } from './database/copy-progress.ts'
 import { withTemporaryDatabase } from './database/temporary-database.ts'
@@ -55,7 +56,7 @@ export async function backUp(
       const writing = { store, now: systemClock }
       const report =
         'path' in to
-          ? await writeBackupFile(writing, { ...to, signal, onProgress })
+          ? await writeBackupFile(writing, { ...to, byHand: true, signal, onProgress })
           : await writeBackup(writing, { ...to, signal, onProgress })
       return { ...report, key: await findKeyNeeds(store, config) }
     }),
@@ -68,7 +69,7 @@ export async function restoreFrom(
   input: RestoreInput,
 ): Promise<{ manifest: Manifest; key: KeyNeeds }> {
   const { config, log } = deps
-  const archive = await openSource(input.from)
+  const archive = await openSource(input.from, { byHand: true })
   return closeAfter(await openUnmigrated(config, log, input.signal), async ({ url: connectionString }) => {
     await restoreBackup({ log }, { ...input, archive, connectionString })
     const store = openStore({ log }, { connectionString, maxConnections: 1 })
@@ -83,8 +84,8 @@ type RestoreInput = {
   onProgress?: (now: CopyProgress) => void
 }
 
-function openSource(from: RestoreInput['from']): Promise<Archive> {
-  return openArchive('path' in from ? readBackupFile(from.path) : from.source)
+function openSource(from: RestoreInput['from'], how?: { byHand: boolean }): Promise<Archive> {
+  return openArchive('path' in from ? readBackupFile(from.path, how) : from.source)
 }
 
 /**
@@ -134,16 +135,18 @@ async function withOwnServer<T>(
 }
 
 const VERIFYING = 'verify-'
+/** The name that mkdtemp makes of it. */
+const MADE = /^verify-[A-Za-z0-9]{6}$/
 
 /** Removes the folders of processes that were killed. */
 async function removeLeft(dataDir: string): Promise<void> {
   const { isLocked } = await import('../../embedded/lock.ts')
   const names = await readdir(dataDir).catch(orNone)
-  for (const name of names.filter((each) => each.startsWith(VERIFYING))) {
+  for (const name of names.filter((each) => MADE.test(each))) {
     const folder = join(dataDir, name)
-    const found = await stat(folder).catch(() => undefined)
+    const found = await lstat(folder).catch(() => undefined)
     // A young one may be about to be locked.
-    if (!found || Date.now() - found.mtimeMs < MINUTE || (await isLocked(folder))) continue
+    if (!found?.isDirectory() || Date.now() - found.mtimeMs < MINUTE || (await isLocked(folder))) continue
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
 }

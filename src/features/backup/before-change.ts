@@ -1,15 +1,15 @@
-import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findDatabaseFacts, findIdentity } from '../../core/store/database-facts.ts'
 import { openStore, type Store } from '../../core/store/store.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
-import { readRoom } from '../../kit/files.ts'
+import { orMissing, readRoom } from '../../kit/files.ts'
+import { openFolder } from '../../kit/folders/folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { formatBytes } from '../../kit/text.ts'
 import { systemClock } from '../../kit/time.ts'
 import type { BeforeChange } from '../../program/config/define-settings.ts'
 import { writeBackupFile } from './archive/write-backup.ts'
-import { removeOldBackups, scheduledName } from './backup-folder.ts'
+import { BACKUP_MODE, removeOldBackups, scheduledName } from './backup-folder.ts'
 import { verifyBackup } from './backups.ts'
 import { findKnownTables } from './database/tables.ts'
 
@@ -37,7 +37,8 @@ export const backUpBeforeChange = (
       await assertRoom(dir, needed)
       const { line } = await store.read(findIdentity)
       const madeAt = systemClock()
-      const path = join(dir, scheduledName(madeAt, line))
+      const name = scheduledName(madeAt, line)
+      const path = join(dir, name)
       // It takes minutes, and a verb shows warnings only.
       log.warn({ path }, 'the database is backed up before this newer version changes it')
       await writeBackupFile({ store, now: systemClock }, { path, signal, older })
@@ -45,7 +46,7 @@ export const backUpBeforeChange = (
         // Its checksums are right, and the owner of the server may not give more.
         if (errorCode(error) === 'create_database_denied') return log.warn(errorLine(error))
         // Each try would leave one more.
-        await rm(path, { force: true })
+        await closeAfter(await openFolder(dir), (folder) => folder.unlink(name).catch(orMissing))
         throw error
       })
       await removeOldBackups({ dir, line }, { keep, madeAt })
@@ -66,7 +67,7 @@ export async function findNeededBytes(store: Store, databaseUrl: string | undefi
 
 /** Throws TransientError `backup_no_room` when a backup and the database that it is restored into could fill the disk of a folder. */
 export async function assertRoom(dir: string, needed: number): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 })
+  await (await openFolder(dir, { mode: BACKUP_MODE })).close()
   const room = await readRoom(dir)
   if (!room || room.bytes >= needed) return
   const message = `${formatBytes(room.bytes)} are free at ${dir}, and a verified backup needs up to ${formatBytes(needed)} there; make room, set MUSETTE_BACKUP_DIR to a folder on another disk, or to off for no backups`

@@ -60,7 +60,8 @@ export async function writeScheduledBackup(
     )
     if (!isDue) return undefined
     return withRun(store, RUN, async (tally) => {
-      await removeUnfinished(schedule)
+      const unfinished = await removeUnfinished(schedule)
+      if (unfinished.length > 0) log.info({ dir, files: unfinished }, 'removed what killed backups left')
       if (isDefault) await assertRoom(dir, await findNeededBytes(store, config.databaseUrl))
       const path = join(dir, scheduledName(now, schedule.line))
       const { manifest, bytes, leftOut } = await writeBackupFile(
@@ -74,7 +75,11 @@ export async function writeScheduledBackup(
           { path, size: formatBytes(bytes) },
           `made the first backup beside the database; one is made and compared every week, and the newest ${keep} stay; MUSETTE_BACKUP_DIR=off ends it`,
         )
-      const ahead = await removeOldBackups(schedule, { keep: isProved ? keep : Infinity, madeAt: now })
+      const { removed, ahead } = await removeOldBackups(schedule, {
+        keep: isProved ? keep : Infinity,
+        madeAt: now,
+      })
+      if (removed.length > 0) log.info({ dir, files: removed }, 'removed the oldest backups')
       if (ahead.length > 0)
         log.warn(
           { dir, files: ahead },

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { findIdentity } from '../../core/store/database-facts.ts'
 import { findWholeWorkState } from '../../core/store/runs.ts'
 import { secretKeyPath } from '../../core/vault/key-file.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { orMissing } from '../../kit/files.ts'
+import { openFolder } from '../../kit/folders/folder.ts'
 import type { DatabaseIdentity, ForeignFolder } from '../../kit/folders/folder-owner.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import { countOf, formatBytes, quoteShell } from '../../kit/text.ts'
 import { DAY, formatAge, formatDuration } from '../../kit/time.ts'
 import { readWritableFolder } from '../../program/frame/findings/check-folder.ts'
@@ -169,8 +170,8 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
         `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`,
       ),
     ]
-  const [backups, data] = [await stat(dir).catch(orMissing), await stat(dataDir).catch(orMissing)]
-  if (!backups || !data || backups.dev !== data.dev) return listed
+  const [backups, data] = [await readDevice(dir), await readDevice(dataDir)]
+  if (backups === undefined || backups !== data) return listed
   // A backup on the disk of the embedded database is lost together with it; whoever sets no folder is told with the key.
   const lost = `${dir} is on the same disk as the database, and is lost with it; copy the backups elsewhere, or set MUSETTE_BACKUP_DIR to another disk`
   const isBeside = databaseUrl === undefined && !isDefault
@@ -178,6 +179,12 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
   if (secretKey || !existsSync(secretKeyPath(dataDir))) return [...listed, ...beside]
   const both = `${dir} and the key in ${dataDir} are on one disk, and are lost or stolen together; keep the key on paper, and copies of the backups elsewhere`
   return [...listed, ...beside, makeFinding(RULES.key_beside_backups, both)]
+}
+
+/** Reads the number of the disk of a folder; undefined when there is no folder. */
+async function readDevice(dir: string): Promise<number | undefined> {
+  const folder = await openFolder(dir).catch(orMissing)
+  return folder && closeAfter(folder, async (opened) => (await opened.stats()).dev)
 }
 
 /** Finds the last complete scheduled backup that lies in the folder now, and when one was last restored and compared; null when none are configured. */

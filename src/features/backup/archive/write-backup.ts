@@ -1,18 +1,15 @@
-import { createReadStream } from 'node:fs'
-import { open, realpath, stat } from 'node:fs/promises'
 import pg from 'pg'
 import { copyOut } from '../../../core/store/copy.ts'
 import { findIdentity } from '../../../core/store/database-facts.ts'
 import { checkSchema, findMigrations } from '../../../core/store/migration/schema-version.ts'
 import type { Store, Tx } from '../../../core/store/store.ts'
 import { MusetteError } from '../../../kit/errors.ts'
-import { type DurableFile, openDurableFile, orMissing } from '../../../kit/files.ts'
 import { VERSION } from '../../../kit/program-folder.ts'
 import type { Clock } from '../../../kit/time.ts'
 import { type CopyProgress, type CopyWatch, watchCopy } from '../database/copy-progress.ts'
 import { findForeignParts } from '../database/foreign-parts.ts'
 import { type BackupTable, findSequences, quoteName, tablesInOrder } from '../database/tables.ts'
-import { mapFileError, onDisk } from './backup-errors.ts'
+import { onDisk } from './backup-errors.ts'
 import {
   CHECKSUMS,
   countManifestRows,
@@ -24,11 +21,10 @@ import {
   PLAIN_SQL,
   partName,
 } from './manifest.ts'
+import { openNamedTarget, openTarget } from './named-file.ts'
 import { compressParts } from './parts.ts'
 import { findPlainSql, SCRIPT } from './plain-restore.ts'
 import { ARCHIVE_END, makeEntry } from './tar.ts'
-
-const READ_BYTES = 1024 * 1024
 
 type BackupOptions = {
   signal: AbortSignal
@@ -38,13 +34,13 @@ type BackupOptions = {
 
 /**
  * Writes a backup to a file, which gets its name when it is complete and on the disk; an older file of that name is then
- * replaced. Throws as writeBackup does, TransientError `backup_disk_full` and ConfigError `backup_file`.
+ * replaced, and a link, too, unless a person has named it. Throws as writeBackup does, TransientError `backup_disk_full` and ConfigError `backup_file`.
  */
 export async function writeBackupFile(
   deps: { store: Store; now: Clock },
-  { path, ...rest }: { path: string } & BackupOptions,
+  { path, byHand = false, ...rest }: { path: string; byHand?: boolean } & BackupOptions,
 ): Promise<BackupReport> {
-  const file = await onDisk('write', path, () => openTarget(path))
+  const file = await onDisk('write', path, () => (byHand ? openNamedTarget(path) : openTarget(path)))
   try {
     const write = (bytes: Buffer) => onDisk('write', path, () => file.write(bytes))
     const report = await writeBackup(deps, { ...rest, write })
@@ -53,28 +49,6 @@ export async function writeBackupFile(
   } catch (error) {
     await file.abandon()
     throw error
-  }
-}
-
-/** Reads a backup file in pieces. Throws ConfigError `backup_file`. */
-export async function* readBackupFile(path: string): AsyncGenerator<Buffer> {
-  try {
-    for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) yield chunk as Buffer
-  } catch (error) {
-    throw mapFileError(error, 'read', path)
-  }
-}
-
-/** Opens the target of a link, so that the link stays, or a pipe or device. */
-async function openTarget(path: string): Promise<DurableFile> {
-  const stats = await stat(path).catch(orMissing)
-  if (!stats) return openDurableFile(path)
-  if (stats.isFile()) return openDurableFile(await realpath(path))
-  const file = await open(path, 'w')
-  return {
-    write: (bytes) => file.writeFile(bytes),
-    commit: () => file.close(),
-    abandon: () => file.close().catch(() => undefined),
   }
 }
 
