@@ -1,7 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, link, open, rename, rm, stat, statfs, unlink } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { open, rename, rm, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { ConfigError, errorCode } from './errors.ts'
 import { closeAfter } from './release-stack.ts'
 import { quoteShell } from './text.ts'
@@ -45,64 +45,6 @@ export async function writeFlushed(path: string, content: string | Uint8Array, m
   })
 }
 
-/**
- * Writes a file of mode 0644 whole or not at all: under a hidden temporary name, flushed to the disk, then in its place. Without
- * `replace` an existing file is not overwritten either, if the file system has links. Throws EEXIST.
- */
-export async function writeWhole(
-  folder: string,
-  input: { name: string; content: string | Uint8Array; replace: boolean },
-): Promise<void> {
-  const temporary = join(folder, `.musette-${randomBytes(6).toString('hex')}.tmp`)
-  const target = join(folder, input.name)
-  try {
-    // Others may have to read it, such as the program of a trainer; only the owner may change it.
-    await writeFlushed(temporary, input.content, 0o644)
-    if (input.replace || !(await linkAnew(temporary, target))) await rename(temporary, target)
-  } finally {
-    await unlink(temporary).catch(() => undefined)
-  }
-}
-
-async function linkAnew(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to)
-    return true
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') throw error
-    // FAT and some network shares have no links.
-    return false
-  }
-}
-
-export type DurableFile = Awaited<ReturnType<typeof openDurableFile>>
-
-/** The names of files that are not finished, or were left by a process that was killed: the name, then a random id. */
-export const UNFINISHED = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/
-
-/** Opens a file of mode 0600 for writing under a temporary name; it gets the name `path` when it is complete on the disk. */
-export async function openDurableFile(path: string) {
-  const scratch = `${path}.${randomUUID()}.part`
-  const file = await open(scratch, 'wx', 0o600)
-  return {
-    /** Appends bytes; the next ones may follow when it resolves. */
-    async write(bytes: Uint8Array): Promise<void> {
-      for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten
-    },
-    /** Flushes the content to the disk and gives the file its name, in place of an older one. */
-    async commit(): Promise<void> {
-      await file.sync()
-      await file.close()
-      await renameDurably(scratch, path)
-    },
-    /** Removes the new file; an older file of the name stays. */
-    async abandon(): Promise<void> {
-      await file.close().catch(() => undefined)
-      await rm(scratch, { force: true })
-    },
-  }
-}
-
 /** Renames a file within its folder so that a power cut does not undo it. */
 export async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to)
@@ -110,39 +52,22 @@ export async function renameDurably(from: string, to: string): Promise<void> {
 }
 
 /** Flushes the entries of a folder to the disk. Does nothing on Windows, which cannot open a folder and does not need it. */
-export async function flushDirectory(directory: string): Promise<void> {
+async function flushDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
-  await closeAfter(await openFolderToFlush(directory), (folder) => folder.sync())
+  await closeAfter(await open(directory, O_RDONLY | (O_DIRECTORY ?? 0)), (folder) => folder.sync())
 }
 
-/** Opening neither follows a link nor waits for the other end of a pipe; 0 where a system has no such flag. */
-const SAFELY = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /**
- * Opens a plain file in a folder where others may put anything: a pipe would hold one of the few threads for files until somebody
- * writes to it. `flags` and `mode` are those of open(2). Throws ConfigError `not_a_plain_file`, and Node's errors (ELOOP for a link,
- * ENXIO for a pipe without a reader).
+ * Reads a plain file where others may put anything: a pipe would hold one of the few threads for files until somebody writes to it, and a
+ * link would lead elsewhere. Throws ConfigError `not_a_plain_file`, and Node's errors (ELOOP for a link).
  */
-export async function openPlainFile(
-  path: string | Buffer,
-  flags: number = constants.O_RDONLY,
-  mode?: number,
-): Promise<FileHandle> {
-  const file = await open(path, flags | SAFELY, mode)
-  const stats = await file.stat().catch(() => undefined)
-  if (stats?.isFile()) return file
-  await file.close()
-  throw new ConfigError('not_a_plain_file', `${String(path)} is not a plain file; remove it`)
-}
-
-/** Reads a plain file as openPlainFile opens it. */
-export async function readPlainFile(path: string | Buffer): Promise<Buffer> {
-  return closeAfter(await openPlainFile(path), (file) => file.readFile())
-}
-
-/** Opens a folder to flush its entries; never waits for a pipe in its place. Throws Node's errors (ENOTDIR). */
-export function openFolderToFlush(path: string | Buffer): Promise<FileHandle> {
-  return open(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NONBLOCK ?? 0))
+export async function readPlainFile(path: string): Promise<Buffer> {
+  return closeAfter(await open(path, O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0)), async (file) => {
+    if ((await file.stat()).isFile()) return file.readFile()
+    throw new ConfigError('not_a_plain_file', `${path} is not a plain file; remove it`)
+  })
 }
 
 /** Takes the place of a file that could not be read: undefined when it does not exist. Throws every other error. */

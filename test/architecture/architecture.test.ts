@@ -2,7 +2,15 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listLyingVerbs, listRetiredNames, listTwinNames } from './names.ts'
-import { findCycle, listPageViolations, listViolations, parseSource, readSources } from './rooms.ts'
+import {
+  findCycle,
+  listIdleExceptions,
+  listPageViolations,
+  listPathUses,
+  listViolations,
+  parseSource,
+  readSources,
+} from './rooms.ts'
 
 const sources = readSources()
 /** Files by their paths, each with its whole text. */
@@ -50,6 +58,29 @@ describe('the rooms of src', () => {
       'features/dashboard/pages/runs/planted.tsx imports features/dashboard/pages/today/page.tsx',
       'features/dashboard/shared/planted.ts imports core/store/store.ts',
       'features/dashboard/pages/runs/page.tsx imports features/dashboard/pages/runs/queries.ts',
+    ])
+  })
+
+  it('reach files of the drop, workout, backup and export folders through open folders only', () => {
+    expect(listPathUses(sources)).toEqual([])
+    expect(listIdleExceptions(sources)).toEqual([])
+    const planted = plant(
+      [
+        'core/dropfolder/planted.ts',
+        `import { constants, type Stats } from 'node:fs'\nimport { lstat, unlink } from 'node:fs/promises'\n`,
+      ],
+      ['features/export/planted.ts', `import fs from 'node:fs'\n`],
+      ['features/backup/planted.ts', `import { orMissing, openPlainFile } from '../../kit/files.ts'\n`],
+      ['features/workoutfiles/planted.ts', `const { rm } = await import('node:fs/promises')\n`],
+      ['program/app/files/drop-file.ts', `import type { FileHandle } from 'node:fs/promises'\n`],
+      ['core/fit/planted.ts', `import { rm } from 'node:fs/promises'\n`],
+    )
+    expect(listPathUses(planted).map((line) => line.split(',')[0])).toEqual([
+      'core/dropfolder/planted.ts uses lstat',
+      'core/dropfolder/planted.ts uses unlink',
+      'features/export/planted.ts uses fs',
+      'features/backup/planted.ts uses openPlainFile',
+      'features/workoutfiles/planted.ts uses import()',
     ])
   })
 

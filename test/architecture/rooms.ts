@@ -149,3 +149,49 @@ export function listPageViolations(files: readonly SourceFile[]): string[] {
       .map(({ target }) => `${path} imports ${target}`)
   })
 }
+
+/** The rooms below whose folders others may put anything: they reach files through open folders (kit/folders) only. */
+const HELD =
+  /^(?:core\/dropfolder|features\/(?:backup|export|workoutfiles)|kit\/folders)\/|^program\/app\/files\/drop-file\.ts$/
+/** The files there that use paths, and why that is right. */
+const BY_PATH: ReadonlyMap<string, string> = new Map([
+  ['kit/folders/folder.ts', 'opens folders, and makes the paths through their handles'],
+  ['core/dropfolder/open-writers.ts', 'reads /proc'],
+  [
+    'features/backup/archive/named-file.ts',
+    'a person names the file, which may be a link, a pipe or a device',
+  ],
+  ['features/backup/backups.ts', 'the temporary server lies in the data directory'],
+  ['features/backup/database/foreign-parts.ts', 'reads the migrations of the program'],
+  ['features/backup/state.ts', 'looks for the key in the data directory'],
+])
+/** What kit/files.ts offers that takes no path, or only looks at the size of its disk. */
+const WITHOUT_PATH = ['orMissing', 'orNone', 'readRoom']
+
+/** Lists the imports by which a room of held folders could reach a file by its path. */
+export function listPathUses(files: readonly SourceFile[]): string[] {
+  return files.flatMap(({ path, text }) => {
+    if (!HELD.test(path) || BY_PATH.has(path)) return []
+    const named = [...text.matchAll(/^import ([^'"]*?) from '([^']+)'/gm)].flatMap(
+      ([, names = '', from = '']) => {
+        const isFiles =
+          from.endsWith('/kit/files.ts') || (path.startsWith('kit/') && from.endsWith('/files.ts'))
+        if (names.startsWith('type ') || !(/^(?:node:)?fs(?:\/promises)?$/.test(from) || isFiles)) return []
+        const each = names
+          .replace(/[{}]/g, '')
+          .split(',')
+          .map((name) => name.trim())
+        const allowed = isFiles ? WITHOUT_PATH : ['constants']
+        return each.filter((name) => name !== '' && !name.startsWith('type ') && !allowed.includes(name))
+      },
+    )
+    const late = /\bimport\('(?:node:)?fs(?:\/promises)?'\)/.test(text) ? ['import()'] : []
+    return [...named, ...late].map((name) => `${path} uses ${name}, which takes a path; use an open folder`)
+  })
+}
+
+/** Lists the exceptions that are none any more. */
+export function listIdleExceptions(files: readonly SourceFile[]): string[] {
+  const usesFs = (file: SourceFile) => /from 'node:fs(?:\/promises)?'/.test(file.text)
+  return [...BY_PATH.keys()].filter((path) => !files.some((file) => file.path === path && usesFs(file)))
+}

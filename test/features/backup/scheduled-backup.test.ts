@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findIdentity } from '../../../src/core/store/database-facts.ts'
@@ -138,6 +138,37 @@ describe('scheduled backups', () => {
     await expect(failing).rejects.toMatchObject({ code: 'backup_file' })
     expect(await readdir(dir)).toEqual(before)
     expect((await runs()).at(-1)).toMatchObject({ outcome: 'failed', error_code: 'backup_file', bytes: null })
+  })
+
+  it.each(['000', '022', '077'])(
+    'are for their owner only, as is a new folder, under umask %s',
+    async (octal) => {
+      await rm(dir, { recursive: true })
+      const umask = process.umask(octal)
+      try {
+        await backUpAt(9)
+      } finally {
+        process.umask(umask)
+      }
+      const name = own('20240131T150000Z')
+      expect(await readdir(dir)).toEqual([name])
+      const modes = [dir, join(dir, name)].map(async (path) => (await stat(path)).mode & 0o777)
+      expect(await Promise.all(modes)).toEqual([0o700, 0o600])
+    },
+  )
+
+  it('replace and remove no file behind a link, whatever its name', async () => {
+    const victim = join(folder.path, 'victim')
+    await writeFile(victim, 'of somebody else')
+    const part = '01234567-89ab-cdef-0123-456789abcdef.part'
+    const links = ['20230101T000000Z', '20230102T000000Z', '20230103T000000Z'].map(own)
+    links.push(`${own('20230101T000000Z')}.${part}`)
+    for (const name of [...links, own('20240131T180000Z')]) await symlink(victim, join(dir, name))
+    await backUpAt(12)
+    expect(await readFile(victim, 'utf8')).toBe('of somebody else')
+    expect((await lstat(join(dir, own('20240131T180000Z')))).isFile()).toBe(true)
+    expect(await readdir(dir)).toEqual(expect.arrayContaining(links))
+    expect(await status()).toMatchObject({ file: join(dir, own('20240131T180000Z')) })
   })
 })
 

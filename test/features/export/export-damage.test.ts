@@ -1,5 +1,18 @@
-import { copyFile, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import {
+  copyFile,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -262,6 +275,81 @@ describe('an export with FIT files and answers', () => {
       await eventually(() => run(to))
       expect([await namesIn(to), await samplesIn(to)]).toEqual([['new'], samples])
       expect(await readdir(to)).not.toContain('.musette-staging')
+    })
+
+    it.each(['000', '022', '077'])('is readable by its owner only, under umask %s', async (octal) => {
+      const to = join(folder.path, `umask-${octal}`, 'history')
+      const umask = process.umask(octal)
+      try {
+        await run(to)
+      } finally {
+        process.umask(umask)
+      }
+      const found = await readdir(to, { recursive: true, withFileTypes: true })
+      const modes = new Map([
+        [to, 0o700],
+        [dirname(to), 0o700],
+      ])
+      for (const entry of found)
+        if (entry.name !== OWNER_FILE)
+          modes.set(join(entry.parentPath, entry.name), entry.isFile() ? 0o600 : 0o700)
+      expect(modes.size).toBeGreaterThan(10)
+      for (const [path, mode] of modes) expect([path, (await stat(path)).mode & 0o777]).toEqual([path, mode])
+    })
+
+    it.each([
+      ['activities', 'a link', 'rm PATH'],
+      ['activities/account=default', 'a link', 'rm PATH'],
+      ['.musette-staging', 'a link', 'rm PATH'],
+    ])('with %s as %s is not written there, until the command is typed', async (step, what, command) => {
+      const to = join(folder.path, step.replaceAll('/', '-'), 'history')
+      await begin(to)
+      const path = join(to, step)
+      const victim = `${path}.victim`
+      if (step === '.musette-staging') await mkdir(victim)
+      else await rename(path, victim)
+      await writeFile(join(victim, 'musette-export.json'), 'of somebody else')
+      const list = () => readdir(victim, { recursive: true, withFileTypes: true })
+      const read = async () =>
+        Promise.all(
+          (await list()).map(async ({ parentPath, name }) => [
+            name,
+            (await lstat(join(parentPath, name))).ino,
+          ]),
+        )
+      const before = await read()
+      await (what === 'a link' ? symlink(victim, path) : writeFile(path, 'of a person'))
+      const error: Error = await run(to).then(
+        () => expect.unreachable(),
+        (error) => error,
+      )
+      expect(error).toMatchObject({ code: 'not_a_folder' })
+      const typed = error.message.split('; run: ')[1] ?? ''
+      expect(typed).toBe(command.replaceAll('PATH', path))
+      expect(await read()).toEqual(before)
+      execFileSync('sh', ['-c', typed])
+      await run(to)
+      expect(await read()).toEqual(before)
+      await rm(victim, { recursive: true })
+      expect(await namesIn(to)).toEqual(['new'])
+    })
+
+    it('loses only the files of a stopped export in its folder for those', async () => {
+      const to = join(folder.path, 'staging')
+      await begin(to)
+      const staging = join(to, '.musette-staging')
+      await mkdir(join(staging, 'samples/account=default/year=2026'), { recursive: true })
+      const ours = ['samples/account=default/year=2026/samples-2026-05.parquet', '.musette-0123456789ab.tmp']
+      const others = ['notes.txt', 'samples/account=default/holiday.jpg']
+      for (const name of [...ours, ...others]) await writeFile(join(staging, name), 'x')
+      await run(to)
+      const left = await readdir(staging, { recursive: true })
+      expect(left.sort()).toEqual([
+        'notes.txt',
+        'samples',
+        'samples/account=default',
+        'samples/account=default/holiday.jpg',
+      ])
     })
 
     it.runIf(canMount())('is whole on a full disk, and completed when there is room', async () => {
