@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makeFileStem } from '../../src/kit/folders/file-name.ts'
+import { foldName, makeFileStem } from '../../src/kit/folders/file-name.ts'
 
 const WORST = ` (99).erg`
 const wild = fc.oneof(
@@ -12,6 +12,25 @@ const wild = fc.oneof(
   }),
   fc.constantFrom('CON', 'nul.txt', 'com1', 'LPT¹', 'aux .erg', 'con', '..', '.', '', '~', '-rf'),
 )
+
+describe('names that some disk takes for one', () => {
+  it.each([
+    ['Normal.gpx', 'NORMAL.GPX'],
+    ['über', 'U\u0308BER'],
+    ['Straße', 'STRASSE'],
+    ['STRA\u1e9eE', 'strasse'],
+    ['ςοφος', 'ΣΟΦΟΣ'],
+    ['\u212a2', 'k2'],
+    ['\u017fprint', 'Sprint'],
+    ['ride\u200b', 'ride'],
+  ])('%j and %j have one key', (one, other) => expect(foldName(one)).toBe(foldName(other)))
+
+  it.each([
+    ['Normal', 'Normal 2'],
+    ['a', 'ä'],
+    ['🚴', '🚵'],
+  ])('%j and %j have two', (one, other) => expect(foldName(one)).not.toBe(foldName(other)))
+})
 
 describe('the name of a workout file', () => {
   it('is a short, visible name for every file system, whatever the service sends', () => {

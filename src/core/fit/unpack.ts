@@ -7,6 +7,7 @@ import {
   type ZipFile,
 } from 'yauzl'
 import { errorCode } from '../../kit/errors.ts'
+import { foldName } from '../../kit/folders/file-name.ts'
 import {
   type ByteSource,
   DROP_LIMITS,
@@ -42,6 +43,7 @@ export async function unpackDropped(
   source: ByteSource,
   limits: DropLimits = DROP_LIMITS,
 ): Promise<Unpacked> {
+  if (source.sizeBytes === 0) return unready('empty', 'the file is empty')
   // The first two bytes show the format of an archive.
   const front = Buffer.concat(await source.open({ start: 0, end: Math.min(2, source.sizeBytes) }).toArray())
   if (isFormat('zip', front)) return unpackZip(source, limits)
@@ -244,8 +246,8 @@ function faultOf(error: unknown): Fault {
 function unusedName(name: string, used: Set<string>): string {
   const clean = cleanFitName(name)
   let unused = clean
-  for (let i = 2; used.has(unused.toLowerCase()); i++) unused = clean.replace(/\.fit$/, ` (${i}).fit`)
-  used.add(unused.toLowerCase())
+  for (let i = 2; used.has(foldName(unused)); i++) unused = clean.replace(/\.fit$/, ` (${i}).fit`)
+  used.add(foldName(unused))
   return unused
 }
 

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../../kit/errors.ts'
 import { orMissing } from '../../kit/files.ts'
+import { foldName } from '../../kit/folders/file-name.ts'
 import { type Folder, type Name, openBelow, openFolder, SCRATCH } from '../../kit/folders/folder.ts'
 import {
   claimFolderOrThrow,
@@ -11,6 +12,7 @@ import {
   OWNER_FILE,
   readForeign,
 } from '../../kit/folders/folder-owner.ts'
+import { type Steps, walkFolders } from '../../kit/folders/walk.ts'
 import { parseIfJson } from '../../kit/json.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { quoteShell } from '../../kit/text.ts'
@@ -233,21 +235,28 @@ const REMAINS = /^musette-export\.json(?:\.[0-9a-f-]{36})?$/
 /** Finds the Parquet files that a reader of the tables' folders would find, but that are not of the export. */
 export async function readForeignFiles(dir: string, files: ExportedFiles): Promise<string[]> {
   const tables = new Set(Object.keys(files).map((path) => path.split('/', 1)[0] as string))
+  const known = new Set(Object.keys(files).map(foldName))
   const foreign: string[] = []
   for (const table of tables) {
-    const folder = await openBelow(dir, [table]).catch(orMissing)
-    if (folder) await closeAfter(folder, (opened) => walk(opened, table))
+    for (const path of await readPaths(dir, [table]))
+      if (/\.parquet$|\/$/.test(path) && !known.has(foldName(path))) foreign.push(path)
   }
   return foreign
+}
 
-  async function walk(folder: Folder, above: string): Promise<void> {
-    for (const entry of await folder.list()) {
-      const path = `${above}/${entry.name}`
-      if (path.endsWith('.parquet') && !Object.hasOwn(files, path)) foreign.push(path)
-      if (entry.isDirectory())
-        await closeAfter(await folder.openInner(entry.name), (inner) => walk(inner, path))
-    }
-  }
+/** Reads the paths of the files in a folder of the export as the disk lists them; of a folder that cannot be read its own, with `/`. */
+async function readPaths(dir: string, names: readonly string[]): Promise<string[]> {
+  const paths: string[] = []
+  const pathOf = (steps: Steps) => [...names, ...steps].join('/')
+  const top = await openBelow(dir, names).catch(orMissing)
+  if (!top) return paths
+  const unreadable = await closeAfter(top, (folder) =>
+    walkFolders(folder, async ({ steps, entries }) => {
+      for (const entry of entries) if (!entry.isDirectory()) paths.push(pathOf([...steps, entry.name]))
+      return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    }),
+  )
+  return paths.concat(unreadable.map(({ steps }) => `${pathOf(steps)}/`))
 }
 
 /** Every step may be repeated: after a crash all of them run again. */
@@ -255,6 +264,8 @@ async function publishStaged(dir: string): Promise<void> {
   const next = await readStaged(dir)
   if (!next) return
   const before = (await readExport(dir))?.files ?? {}
+  const gone = Object.keys(before).filter((path) => !Object.hasOwn(next.files, path))
+  const goneByKey = new Map(gone.map((path) => [foldName(path), path]))
   const staged = folderCursor(dir)
   const placed = folderCursor(dir, 'makeInner')
   const folders = new Set<string>()
@@ -262,6 +273,9 @@ async function publishStaged(dir: string): Promise<void> {
     for (const path of Object.keys(next.files)) {
       const from = await staged.find(`${STAGING}/${path}`).catch(orMissing)
       if (!(await from?.folder.lstat(from.name).catch(orMissing))) continue
+      // On a disk that ignores case this is the file that is replaced, and the new one might get its name.
+      const twin = goneByKey.get(foldName(path))
+      if (twin !== undefined) await removeExported(dir, twin)
       const to = await placed.find(path)
       await from?.folder.rename(from.name, to.folder, to.name)
       folders.add(dirname(path))
@@ -270,8 +284,10 @@ async function publishStaged(dir: string): Promise<void> {
     await staged.close()
     await placed.close()
   }
-  for (const path of Object.keys(before).filter((path) => !Object.hasOwn(next.files, path)))
-    await removeExported(dir, path)
+  const twins = new Set(Object.keys(next.files).map(foldName))
+  const listed = new Set(gone.some((path) => twins.has(foldName(path))) ? await readPaths(dir, []) : [])
+  // The disk's own list tells a file from another name of a new one; inodes do not on every file system.
+  for (const path of gone) if (!twins.has(foldName(path)) || listed.has(path)) await removeExported(dir, path)
   for (const path of folders)
     await closeAfter(await openBelow(dir, path.split('/')), (folder) => folder.sync())
   await closeAfter(await openFolder(dir), async (root) => {

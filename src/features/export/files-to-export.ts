@@ -4,6 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { findAccounts } from '../../core/store/account-rows.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { MusetteError } from '../../kit/errors.ts'
+import { foldName } from '../../kit/folders/file-name.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { trackFormatOf } from './export-folder.ts'
 import { type Also, isTrackFormat, OF_POSITIONS, type TrackFormat } from './export-formats.ts'
@@ -44,7 +45,7 @@ export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<Wa
     for (const kept of (await tx.client.query<KeptFile>(KEPT[one].files)).rows) {
       const { key, fingerprint, rows = 1 } = kept
       const path = pathOfKept(one, kept, { names, taken })
-      taken.add(path)
+      taken.add(foldName(path))
       const findPieces = (tx: Tx, { onRows }: Use) => {
         onRows(rows)
         return isTrackFormat(one) ? findTrackBytes(tx, Number(key), one) : findKept(tx, { one, key })
@@ -102,15 +103,16 @@ function pathOfKept(
 ): string {
   const year = at ? String(at.getUTCFullYear()).padStart(4, '0') : NO_YEAR
   const folder = `${one}/account=${escapeAccount(account, names)}/year=${year}`
-  if (one === 'raw') return `${folder}/${name}.json.gz`
   const moment = at ? `${at.toISOString().replace(/:|\.\d+/g, '')}_` : ''
   const safe = basename(name.replaceAll('\\', '/'))
     .replace(UNSAFE, percent)
     .replace(/\.fit$/i, '')
-  const path = `${folder}/${moment}${[...safe].slice(0, LONGEST_NAME).join('')}`
-  const ending = one === 'originals' ? '.fit' : `.${one}`
-  return taken.has(path + ending) ? `${path}_${fingerprint.slice(0, 12)}${ending}` : path + ending
+  const path = `${folder}/${one === 'raw' ? name : `${moment}${[...safe].slice(0, LONGEST_NAME).join('')}`}`
+  const ending = ENDINGS[one] ?? `.${one}`
+  return taken.has(foldName(path + ending)) ? `${path}_${fingerprint.slice(0, 12)}${ending}` : path + ending
 }
+
+const ENDINGS: Partial<Record<Also, string>> = { originals: '.fit', raw: '.json.gz' }
 
 /** Characters of a file's name: a file system takes 255 bytes, and a character may have four. */
 const LONGEST_NAME = 50
@@ -134,8 +136,7 @@ const UNSAFE = /[\u0000-\u001f\u007f"#%'*/:=?\\{[\]^<>|]/g
  * that differ on every file system.
  */
 function escapeAccount(name: string, names: ReadonlySet<string>): string {
-  const fold = (text: string) => text.normalize('NFC').toLowerCase()
-  const hasTwin = [...names].some((other) => other !== name && fold(other) === fold(name))
+  const hasTwin = [...names].some((other) => other !== name && foldName(other) === foldName(name))
   const safe = name.replace(UNSAFE, percent)
   return hasTwin ? safe.replace(/[A-Z]|[^\0-\x7f]/gu, percent) : safe
 }

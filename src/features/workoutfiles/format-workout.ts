@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SavedWorkout } from '../../core/store/workout-rows.ts'
-import { makeFileStem } from '../../kit/folders/file-name.ts'
+import { foldName, makeFileStem } from '../../kit/folders/file-name.ts'
 import { escapeMarkup } from '../../kit/text.ts'
 import { type Repeated, type Step, stepsOf } from '../../program/frame/workout-steps.ts'
 import { formatFitWorkout } from './fit-workout.ts'
@@ -161,9 +161,4 @@ export function makeWorkoutFiles(
     }
   }
   return { ...files, problems: [...new Set(files.problems)] }
-}
-
-/** Returns a name as file systems that ignore case compare it. */
-export function foldName(name: string): string {
-  return name.normalize('NFC').toLowerCase()
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { orMissing } from '../../kit/files.ts'
+import { foldName } from '../../kit/folders/file-name.ts'
 import { type Folder, openBelow, openFolder, SCRATCH } from '../../kit/folders/folder.ts'
 import { claimFolderOrThrow, type DatabaseIdentity } from '../../kit/folders/folder-owner.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
-import { foldName, type WantedFile } from './format-workout.ts'
+import type { WantedFile } from './format-workout.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
 
 type FolderChanges = { written: string[]; removed: string[] }
@@ -56,18 +57,23 @@ async function update(folder: Folder, input: UpdateInput): Promise<FolderChanges
   if (files.length === 0 && Object.keys(before).length === 0) return { written: [], removed: [] }
   const placed: Placed[] = []
   const taken = new Set<string>()
+  const known = new Map<string, Array<[name: string, entry: Manifest[string]]>>()
+  for (const one of Object.entries(before)) {
+    const key = foldName(one[0])
+    known.set(key, [...(known.get(key) ?? []), one])
+  }
   for (const file of files) {
-    const one = await place(folder, before, { account, file, taken })
+    const one = await place(folder, known, { account, file, taken })
     placed.push(one)
     taken.add(foldName(one.name))
   }
+  const names = new Set(placed.map(({ name }) => name))
   const old = Object.keys(before).filter(
     (name) =>
       before[name]?.account === account &&
-      !taken.has(foldName(name)) &&
+      !names.has(name) &&
       formats.some((format) => name.endsWith(`.${format}`)) &&
-      kept !== 'all' &&
-      !kept.includes(name),
+      (taken.has(foldName(name)) || (kept !== 'all' && !kept.includes(name))),
   )
   const toWrite = placed.filter(({ found }) => found === 'nothing' || found === 'ours')
   const after = finalManifest(before, { account, placed, old })
@@ -75,13 +81,20 @@ async function update(folder: Folder, input: UpdateInput): Promise<FolderChanges
     return { written: [], removed: [] }
   }
   await claimFolderOrThrow(input.owner.dir, input.owner.database)
-  for (const entry of await folder.list())
+  const entries = await folder.list()
+  for (const entry of entries)
     if (entry.isFile() && SCRATCH.test(String(entry.name))) await folder.unlink(entry.name)
   if (toWrite.length > 0) await writeManifest(folder, noteIntents(before, account, toWrite))
+  // On a disk that ignores case these are the files that are replaced, and the new ones might get their names.
+  const twins = old.filter((name) => taken.has(foldName(name)))
+  const listed = new Set(entries.map(({ name }) => String(name)))
+  const there = twins.filter((name) => listed.has(name))
+  const removed = await removeOurs(folder, before, there)
   for (const { name, content, found } of toWrite) {
     await folder.write(name, content, { mode: FILE_MODE, replace: found === 'ours' })
   }
-  const removed = await removeOurs(folder, before, old)
+  const rest = old.filter((name) => !twins.includes(name))
+  removed.push(...(await removeOurs(folder, before, rest)))
   await folder.sync()
   await writeManifest(folder, after)
   return { written: toWrite.map(({ name }) => name), removed }
@@ -90,20 +103,21 @@ async function update(folder: Folder, input: UpdateInput): Promise<FolderChanges
 /** Finds the first name that is free, ours or has the wanted content already, and that no other wanted file has. */
 async function place(
   folder: Folder,
-  manifest: Manifest,
+  known: ReadonlyMap<string, ReadonlyArray<[name: string, entry: Manifest[string]]>>,
   input: { account: string; file: WantedFile; taken: ReadonlySet<string> },
 ): Promise<Placed> {
   const { account, file, taken } = input
   for (let copy = 1; copy <= MAX_COPIES; copy++) {
     const name = `${file.stem}${copy === 1 ? '' : ` (${copy})`}.${file.format}`
     if (taken.has(foldName(name))) continue
-    const entry = manifest[name]
-    const mine = entry?.account === account
+    const entries = known.get(foldName(name)) ?? []
+    const mine = entries.every(([, entry]) => entry.account === account)
     const found = await readFound(folder, name)
-    if (found.kind === 'nothing' && (mine || !entry)) return { ...file, name, found: 'nothing' }
+    if (found.kind === 'nothing' && mine) return { ...file, name, found: 'nothing' }
     if (found.kind !== 'file') continue
-    const isOurs = mine && entry.sha256.includes(found.sha256)
-    if (found.sha256 === file.sha256) return { ...file, name, found: isOurs ? 'same' : 'foreign' }
+    const isOurs = mine && entries.some(([, entry]) => entry.sha256.includes(found.sha256))
+    const isNamed = !isOurs || entries.some(([other]) => other === name)
+    if (found.sha256 === file.sha256 && isNamed) return { ...file, name, found: isOurs ? 'same' : 'foreign' }
     if (isOurs) return { ...file, name, found: 'ours' }
   }
   throw Object.assign(new Error('every name for the file is taken'), { syscall: 'open', code: 'EEXIST' })

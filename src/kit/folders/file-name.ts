@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /** The longest file name with its ending, bytes in UTF-8: below the limit of every file system, with room for a copy's name. */
 const MAX_BYTES = 100
 /** Bytes that are added to a stem: ` (99)` and `.erg`. */
@@ -19,6 +21,21 @@ export function makeFileStem(name: string | null, fallback: string): string {
     if (stem !== '') return stem
   }
   return 'workout'
+}
+
+/** Decodes a name for people: old devices write Latin-1, which is not UTF-8. */
+export function readableName(name: Buffer): string {
+  return name.toString(isUtf8(name) ? 'utf8' : 'latin1')
+}
+
+/**
+ * Returns the same key for all names that some file system takes for one file: exFAT, NTFS, APFS and ext4 with casefold ignore case (with
+ * `ß` as `ss`), composition and invisible characters, each some of it. Names are compared so on every disk, so that a folder can be copied
+ * to any other.
+ */
+export function foldName(name: string): string {
+  const visible = name.normalize('NFD').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+  return visible.toLowerCase().toUpperCase().normalize('NFC')
 }
 
 function cleanStem(text: string): string {

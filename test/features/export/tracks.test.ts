@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { exportActivity } from '../../../src/features/export/export-activity.ts'
 import { checkExport, exportAll } from '../../../src/features/export/export-all.ts'
 import type { Also, TrackFormat } from '../../../src/features/export/export-formats.ts'
 import { useRig } from '../../core/mirror/rig.ts'
 import { findBinary, runsWith } from '../../kit/binaries.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { canFold, openFoldedDisk } from '../../kit/folded-disk.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 const NAME = 'A <b> & "c"\u0001 ]]> \u{1f6b4}/1'
@@ -39,6 +40,13 @@ const ROWS = [
   `insert into training.fit_records (file_id, position, t, temperature) select file_id, 1, '2025-06-01T08:00:01.2Z', 21
      from training.fit_files where content_id = 'odd'`,
 ]
+/** Another ride of the same second, whose name differs in case. */
+const TWIN = `with made as (
+    insert into training.activities (account_id, path, name, activity_type, listed_at, wanted_at, started_at, started_at_local,
+        elapsed_s, sample_count, recorded_from, start_lat, start_lng, detail_state)
+      select account_id, 'twin', 'NORMAL', activity_type, listed_at, wanted_at, started_at, started_at_local, 1, 1, recorded_from, 47, 8,
+        detail_state from training.activities where path = 'odd' returning activity_id, recorded_from)
+  insert into training.samples (activity_id, t, lat, lng) select activity_id, recorded_from, 47, 8 from made returning 1`
 
 /** The children of each element in their order, and the texts of those without, as the schemas of GPX 1.1, TCX 2 and their extensions say. */
 const SCHEMA: Readonly<Record<string, RegExp>> = {
@@ -207,11 +215,56 @@ describe('a track of an activity', () => {
   })
 
   const all = (also: readonly Also[] = ['gpx'], dir = 'rides') =>
-    exportAll(rig.app, { dir: join(folder.path, dir), kind: 'by_hand', also })
+    exportAll(rig.app, { dir: resolve(folder.path, dir), kind: 'by_hand', also })
   const list = async () => {
     const found = await readdir(join(folder.path, 'rides'), { recursive: true })
     return found.filter((name) => name.endsWith('.gpx')).sort()
   }
+
+  describe.each([
+    ['any disk', true, () => openTempDir('tracks')],
+    ['a disk that ignores case', canFold(), openFoldedDisk],
+  ] as const)('whose name changes or is that of another, on %s', (_, isThere, openDisk) => {
+    const gpx = async (dir: string) => {
+      const found = await readdir(dir, { recursive: true })
+      return found.flatMap((name) => /2025-06-01T080000Z_(.*)\.gpx$/.exec(name)?.[1] ?? []).sort()
+    }
+    const rename = (name: string) =>
+      rig.rows(`update training.activities set name = '${name}' where path = 'odd' returning 1`)
+    afterAll(() => rename(NAME))
+
+    it.runIf(isThere).each([
+      ['Normal', 'NORMAL'],
+      ['über', 'ÜBER'],
+      ['Straße', 'STRASSE'],
+    ])('has its file after the change from %j to %j', async (before, after) => {
+      const { path } = await openForTest(openDisk())
+      const dir = join(path, 'rides')
+      const { signal } = new AbortController()
+      await rename(before)
+      await all(['gpx'], dir)
+      expect(await gpx(dir)).toEqual([before])
+      await rename(after)
+      await all(['gpx'], dir)
+      expect(await gpx(dir)).toEqual([after])
+      expect((await checkExport(rig.app, { dir, signal })).faults).toEqual([])
+      expect(await all(['gpx'], dir)).toMatchObject({ written: 0, removed: 0 })
+    })
+
+    it.runIf(isThere)('has a file of its own beside one whose name differs in case', async () => {
+      const { path } = await openForTest(openDisk())
+      const dir = join(path, 'rides')
+      const { signal } = new AbortController()
+      await rename('Normal')
+      await rig.rows(TWIN)
+      onTestFinished(
+        async () => void (await rig.rows(`delete from training.activities where path = 'twin' returning 1`)),
+      )
+      await all(['gpx'], dir)
+      expect(await gpx(dir)).toEqual([expect.stringMatching(/^NORMAL_[0-9a-f]{12}$/), 'Normal'])
+      expect((await checkExport(rig.app, { dir, signal })).faults).toEqual([])
+    })
+  })
 
   it('stands in a folder by day and name, and is written again only when the activity has changed', async () => {
     expect(await all()).toMatchObject({ files: 5, written: 5, removed: 0 })

@@ -7,7 +7,9 @@ import { workoutfilesSettings } from '../../../src/features/workoutfiles/setting
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { openScene, type Scene } from '../../core/mirror/training-scene.ts'
 import { withSettings } from '../../kit/config.ts'
+import { canFold, openFoldedDisk } from '../../kit/folded-disk.ts'
 import { makeOther } from '../../kit/identity.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 
 const MANIFEST = '.musette-workouts.json'
@@ -128,6 +130,8 @@ describe('the workout folder', () => {
     await poll('Yesterday')
     await writeFile(join(dir, 'Mine.erg'), 'mine')
     await writeFile(join(dir, 'Yesterday.erg'), 'harder')
+    await poll('TODAY')
+    expect(await names()).toContain('TODAY.erg')
     await poll('Today')
     const kept = ['Mine.erg', 'Yesterday.erg']
     expect(await names()).toEqual(['Mine.erg', 'Today.erg', 'Today.zwo', 'Yesterday.erg'])
@@ -138,6 +142,19 @@ describe('the workout folder', () => {
     await pollNone()
     expect(await names()).toEqual(kept)
     expect(await Promise.all(kept.map(text))).toEqual(['mine', 'harder'])
+  })
+
+  it.runIf(canFold())('has the new name on a disk that ignores case when a workout is renamed', async () => {
+    const disk = await openForTest(openFoldedDisk())
+    await mkdir(join(temp.path, 'sub'))
+    await symlink(disk.path, dir)
+    for (const name of ['Normal', 'NORMAL', 'Über', 'ÜBER', 'normal']) {
+      await poll(name)
+      expect(await names(disk.path)).toEqual([`${name}.erg`, `${name}.zwo`])
+    }
+    await writeFile(join(disk.path, 'ROAD.ERG'), 'mine')
+    await poll('Road')
+    expect(await names(disk.path)).toEqual(['ROAD.ERG', 'Road (2).erg', 'Road.zwo'])
   })
 
   it('never overwrites a file, a folder or a link of that name, and writes and removes nothing outside, with any name or manifest', async () => {

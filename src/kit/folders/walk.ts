@@ -1,0 +1,48 @@
+import type { Dirent, Stats } from 'node:fs'
+import { errorCode } from '../errors.ts'
+import { closeAfter } from '../release-stack.ts'
+import type { Folder } from './folder.ts'
+
+/** The names that lead from the top folder of a walk to one in it. */
+export type Steps = readonly Buffer[]
+
+/** An open folder on a walk, with its entries. */
+export type Walked = { folder: Folder; steps: Steps; entries: readonly Dirent<Buffer>[] }
+
+/**
+ * Walks a folder and those in it: `visit` gets each with its entries, and returns the names of the folders to enter. Returns the folders that
+ * cannot be read, which end nothing; one that is gone is left out. As many folders are open at a time as one lies deep. Throws when the top
+ * folder cannot be read, and the errors of `visit`.
+ */
+export async function walkFolders(
+  top: Folder,
+  visit: (walked: Walked) => Promise<readonly Buffer[]>,
+): Promise<Array<{ steps: Steps; error: unknown }>> {
+  const unreadable: Array<{ steps: Steps; error: unknown }> = []
+  await enter({ folder: top, steps: [], entries: await top.list() })
+  return unreadable
+
+  async function enter(walked: Walked): Promise<void> {
+    for (const name of await visit(walked)) {
+      const steps = [...walked.steps, name]
+      const note = (error: unknown) => {
+        // It may be gone since it was listed.
+        if (errorCode(error) !== 'ENOENT') unreadable.push({ steps, error })
+      }
+      const folder = await walked.folder.openInner(name).catch(note)
+      if (!folder) continue
+      await closeAfter(folder, async () => {
+        const entries = await folder.list().catch(note)
+        if (entries) await enter({ folder, steps, entries })
+      })
+    }
+  }
+}
+
+/** Says what an entry is that is neither a file nor a folder: `a link`; undefined for those two. */
+export function oddKindOf(entry: Dirent<Buffer> | Stats): string | undefined {
+  if (entry.isSymbolicLink()) return 'a link'
+  if (entry.isFIFO()) return 'a pipe'
+  if (entry.isSocket()) return 'a socket'
+  return entry.isCharacterDevice() || entry.isBlockDevice() ? 'a device' : undefined
+}
