@@ -9,7 +9,6 @@ import { exportAll } from '../../src/features/export/export-all.ts'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { upsertReader } from '../../src/features/reader/reader.ts'
 import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
-import { uploadByHand } from '../../src/program/app/files/upload-files.ts'
 import { rebuildAccount } from '../../src/program/app/rebuild-account.ts'
 import { syncAccount } from '../../src/program/app/sync-account.ts'
 import { openDaemon } from '../../src/program/daemon/daemon.ts'
@@ -26,6 +25,7 @@ import { openForTest } from '../kit/open-for.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { makeRide } from '../kit/ride.ts'
 import { readWords } from '../kit/table.ts'
+import { uploadBytes } from '../kit/upload-bytes.ts'
 
 /** The message of all that the other role has made. It is the message of an error, so nothing that runs it succeeds. */
 const RAN = 'code of another role ran'
@@ -165,7 +165,7 @@ it('runs under no verb', async () => {
   expect(await syncAccount(app, { name: 'default', training: true })).toMatchObject({ failed: 0 })
   expect(await syncAccount(app, { name: 'default', full: true, training: true })).toMatchObject({ failed: 0 })
   const file = { account: 'default', path: 'ride.fit', bytes: makeRide() }
-  const uploaded = await uploadByHand(app, { ...file, force: false, signal, onWait: () => undefined })
+  const uploaded = await uploadBytes(app, { ...file, signal })
   expect(uploaded).toMatchObject([{ upload: { state: 'accepted' } }])
   expect(await rebuildAccount(app, { name: 'default' })).toMatchObject({ failures: [] })
   // A transaction of another test, in a database of the same server, holds the feed back for as long as it lasts.

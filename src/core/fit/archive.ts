@@ -64,6 +64,11 @@ export function refused(code: string, reason: string): Fault {
   return { verdict: 'refused', code, reason }
 }
 
+/** Writes why a file is not taken. An incomplete one may become whole, an empty one has nothing yet. */
+export function describeFault({ verdict, code, reason }: Pick<Fault, 'verdict' | 'code' | 'reason'>): string {
+  return verdict === 'unready' && code !== 'empty' ? `not whole: ${reason}` : reason
+}
+
 /** A fault that shows only while bytes are unpacked. */
 export class UnpackError extends Error {
   override readonly name = 'UnpackError'

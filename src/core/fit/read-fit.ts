@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type DroppedFit, type Fault, UnpackError } from './archive.ts'
+import { type DroppedFit, describeFault, type Fault, UnpackError } from './archive.ts'
 import { type FitVerdict, makeFitJudge } from './judge.ts'
 
 /** A FIT file that was read to its end; `contentId` and `sizeBytes` are of what `open` gives. `cut`: bytes are missing or wrong. */
@@ -41,8 +41,8 @@ export async function readFit(
   if (!settled || verdict.verdict !== 'unready') return read
   const { whole } = verdict
   if (!whole) {
-    const { code, reason } = verdict
-    return { ...read, verdict: { verdict: 'refused', code, reason: `not whole: ${reason}` }, cut: true }
+    const refused = { verdict: 'refused' as const, code: verdict.code, reason: describeFault(verdict) }
+    return { ...read, verdict: refused, cut: true }
   }
   const front = () => firstBytes(open(), whole.sizeBytes)
   const contentId = await contentIdOf(front())

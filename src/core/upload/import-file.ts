@@ -9,7 +9,7 @@ import {
   TransientError,
 } from '../../kit/errors.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../kit/time.ts'
-import type { ByteSource, Fault } from '../fit/archive.ts'
+import { type ByteSource, describeFault, type Fault } from '../fit/archive.ts'
 import { contentIdOf, type ReadFit, readFit } from '../fit/read-fit.ts'
 import { unpackDropped } from '../fit/unpack.ts'
 import type { Account } from '../store/account-rows.ts'
@@ -82,14 +82,14 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
   const source = await input.open()
   const givenUpAt = giveUpAt(input)
   const isGivenUp = givenUpAt <= deps.now()
-  const waitFor = (reason: string): ImportOutcome => ({
+  const waitFor = (fault: Parameters<typeof describeFault>[0]): ImportOutcome => ({
     action: 'wait',
     dueAt: givenUpAt,
-    reason: `not whole: ${reason}`,
+    reason: describeFault(fault),
   })
   const unpacked = await unpackDropped(name, source)
   if (unpacked.verdict !== 'files') {
-    if (unpacked.verdict === 'unready' && !isGivenUp) return waitFor(unpacked.reason)
+    if (unpacked.verdict === 'unready' && !isGivenUp) return waitFor(unpacked)
     return conclude(deps, input, [await recordFault(deps, input, { source, fault: unpacked })])
   }
   // A file that is incomplete inside an archive stays so.
@@ -99,11 +99,11 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
   for (const file of unpacked.files) {
     const read = await readFit(file, { settled })
     if ('fault' in read) faults.push({ ...read.fault, reason: `${read.name}: ${read.fault.reason}` })
-    else if (read.verdict.verdict === 'unready') return waitFor(read.verdict.reason)
+    else if (read.verdict.verdict === 'unready') return waitFor(read.verdict)
     else fits.push(read)
   }
   const cut = faults.find(({ verdict }) => verdict === 'unready')
-  if (cut && !isGivenUp) return waitFor(cut.reason)
+  if (cut && !isGivenUp) return waitFor(cut)
   const dueAt = new Date(input.changedAt.getTime() + deps.settleMs)
   if (dueAt > deps.now() && fits.some((fit) => isRecording(fit, input.changedAt))) {
     const reason = `it was just being recorded; it is sent when nothing was added until ${dueAt.toISOString()}`
@@ -140,7 +140,7 @@ async function recordFault(
 ): Promise<ContentResult> {
   const contentId = await contentIdOf(source.open())
   await source.check()
-  const reason = fault.verdict === 'refused' ? fault.reason : `not whole: ${fault.reason}`
+  const reason = describeFault(fault)
   const file = { fileName: name, sizeBytes: source.sizeBytes, reason }
   const { upload, isNew } = await recordRefused(deps, { accountId: account.accountId, contentId, ...file })
   return { upload, fileName: name, known: !isNew, paused: false, cut: fault.verdict === 'unready' }

@@ -90,6 +90,8 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   return { known: false, paused: false, ...attempt }
 }
 
+/** The error code for a ride whose activity is listed and not fetched yet: only this file waits. */
+export const ACTIVITY_AWAITED = 'ride_awaited'
 /** The error code for another version of a sent ride: a person decides whether to send it as well. */
 export const OTHER_VERSION = 'other_version'
 /** Two files of one device with the same start and so many equal first records are versions of one ride. */
@@ -144,7 +146,7 @@ async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Prom
   deps.log[waits ? 'debug' : 'warn']({ file: fit.name, reason }, 'file not sent')
   await keepWhole(deps, input)
   const message = `upload: ${fit.name}: ${reason}; run: ${commandFor('sync', account.name)}`
-  return { upload, error: waits ? new TransientError('ride_awaited', message) : undefined }
+  return { upload, error: waits ? new TransientError(ACTIVITY_AWAITED, message) : undefined }
 }
 
 /** Finds an activity with the file's start in the list of the service, unless the mirror was polled after the ride. */

@@ -2,7 +2,8 @@ import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
-import { uploadByHand } from '../../../src/program/app/files/upload-files.ts'
+import { scanNamed } from '../../../src/program/app/files/named-files.ts'
+import { type HandUpload, uploadByHand } from '../../../src/program/app/files/upload-files.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
@@ -77,10 +78,13 @@ it('a file uploaded by hand does not wait for rest; a program that writes it is 
   const file = await open(path, 'a')
   try {
     const said: string[] = []
-    const input = { account: 'default', path, bytes, force: false, signal: new AbortController().signal }
-    const onOpen = (program: string) => said.push(program)
-    const ends = await uploadByHand(rig.app, { ...input, onWait: () => undefined, onOpen })
-    expect(ends).toMatchObject([{ fileName: 'ride.fit', upload: { state: 'accepted' } }])
+    const input = { account: 'default', force: false, signal: new AbortController().signal }
+    const onOpen = (_file: string, program: string) => said.push(program)
+    const ends: HandUpload[] = []
+    const onEnd = (end: HandUpload) => ends.push(end)
+    const files = await scanNamed([path])
+    await uploadByHand(rig.app, { ...input, files, onEnd, onWait: () => undefined, onOpen })
+    expect(ends).toMatchObject([{ file: path, upload: { state: 'accepted' } }])
     expect(said).toEqual([expect.stringContaining(`(process ${process.pid})`)])
   } finally {
     await file.close()

@@ -2,7 +2,6 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { type App, openApp } from '../../../src/program/app/app.ts'
-import { uploadByHand } from '../../../src/program/app/files/upload-files.ts'
 import { signInWithPassword } from '../../../src/program/app/sign-in.ts'
 import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
@@ -10,6 +9,7 @@ import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { readConfig } from '../../kit/config.ts'
 import { connect } from '../../kit/connect.ts'
 import { steer } from '../../kit/steer.ts'
+import { uploadBytes } from '../../kit/upload-bytes.ts'
 
 /** Where the rider lives. */
 const ZONE = { style: 3, name: 'America/Toronto' }
@@ -115,14 +115,12 @@ async function live(
   await sync()
 
   clock.now = new Date('2025-06-30T22:10:00Z')
-  await uploadByHand(app, {
+  await uploadBytes(app, {
     account: name,
     path: 'evening-tempo.fit',
     bytes: Buffer.from(makeFitFile({ startedAt: new Date('2025-06-30T21:00:00Z'), seconds: 3_900, seed: 5 })),
     name: 'Evening tempo',
-    force: false,
     signal: AbortSignal.timeout(60_000),
-    onWait: () => undefined,
   })
   clock.now = new Date('2025-06-30T22:11:00Z')
   await sync()

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -41,6 +42,36 @@ describe('musette upload', () => {
     expect(mixed.stdout).toMatch(/^letter\.fit: refused: /m)
     expect(mixed.stderr).toContain('unconfirmed')
     expect(mixed.stdout).toMatch(/^second\.fit: accepted, activity /m)
+  })
+
+  it('sends the other files before it waits for one whose answer was lost', async () => {
+    await write('lost.fit', makeRide({ seed: 11, start: '2026-05-05T08:00:00Z' }))
+    await write('next.fit', makeRide({ seed: 12, start: '2026-05-06T08:00:00Z' }))
+    await fault({ kind: 'lost-answer' })
+    const both = await rig.musette(['upload', 'lost.fit', 'next.fit'])
+    expect(both.code).toBe(0)
+    expect(both.stdout).toMatch(/^next\.fit: accepted, .*\nlost\.fit: accepted, /)
+  })
+
+  it('sends the other files when the ride of one is not fetched yet, names the command, and ends with 4', async () => {
+    const start = '2026-05-07T08:00:00Z'
+    await rig.steer('POST', 'activities', { started_at: start, seconds: 600 })
+    await write('listed.fit', makeRide({ seed: 13, start }))
+    await write('after.fit', makeRide({ seed: 14, start: '2026-05-08T08:00:00Z' }))
+    const both = await rig.musette(['upload', 'listed.fit', 'after.fit'])
+    expect(both.code).toBe(4)
+    expect(both.stdout).toMatch(/^after\.fit: accepted, /)
+    expect(both.stderr).toContain('listed.fit: seen (activity ')
+    expect(both.stderr).toContain('run: musette sync')
+  })
+
+  it.each(['attach', 'upload'])('%s refuses a pipe at once and reads the other files', async (verb) => {
+    execFileSync('/usr/bin/env', ['mkfifo', join(rig.dataDir, `${verb}.fifo`)])
+    await write('empty.fit', new Uint8Array())
+    await rig.musette(['sync'])
+    const { code, stdout } = await rig.musette([verb, `${verb}.fifo`, 'empty.fit'])
+    expect(code).toBe(5)
+    expect(stdout).toMatch(/fifo: .*: it is a pipe, and no file\nempty\.fit: .*: the file is empty\n$/)
   })
 
   it('is replaced by attach for a known ride: attach joins its file, sends nothing, and can be continued', async () => {

@@ -1,20 +1,15 @@
-import { createReadStream } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { isIgnored } from '../../../core/dropfolder/walk-folder.ts'
-import { type ByteSource, type DroppedFit, type Fault, refused } from '../../../core/fit/archive.ts'
-import { isDroppable } from '../../../core/fit/fit-names.ts'
+import { describeFault } from '../../../core/fit/archive.ts'
 import { readFit } from '../../../core/fit/read-fit.ts'
-import { unpackDropped } from '../../../core/fit/unpack.ts'
 import { updateTimeZones } from '../../../core/mirror/time-zones.ts'
 import { findCursor } from '../../../core/store/runs.ts'
 import { findUpload } from '../../../core/store/uploads/uploads.ts'
 import { attachFile, findRecorded } from '../../../core/upload/attach-file.ts'
 import { keepWhole } from '../../../core/upload/keep-fit.ts'
-import { ConfigError, commandFor, errorCode } from '../../../kit/errors.ts'
+import { ConfigError, commandFor } from '../../../kit/errors.ts'
 import type { App } from '../app.ts'
 import { accountNamed } from '../local-app.ts'
-import { describeFault, makeUploadDeps } from './upload-files.ts'
+import { faultOf, type NamedFit, scanNamed, unpackNamed } from './named-files.ts'
+import { makeUploadDeps } from './upload-files.ts'
 
 /** The result of one FIT file; `passed_over`: it is not an activity. `known`: the ledger has it with this activity. */
 export type AttachedFile = {
@@ -42,8 +37,8 @@ export async function attachFiles(
   const sync = commandFor('sync', account.name)
   if (!(await store.read((tx) => findCursor(tx, { accountId, resource: 'activities' }))))
     throw new ConfigError('not_mirrored', `no activities of "${account.name}" are here yet; run: ${sync}`)
-  let files: Listed[] = []
-  for (const path of paths) files = files.concat(await scanFits(path))
+  const files: NamedFit[] = []
+  for (const named of await scanNamed(paths)) for (const fit of await unpackNamed(named)) files.push(fit)
   for (const [index, file] of files.entries()) {
     signal.throwIfAborted()
     const end = await attachOne(file)
@@ -51,7 +46,7 @@ export async function attachFiles(
   }
   if (!dryRun) await updateTimeZones(app, account)
 
-  async function attachOne(file: Listed): Promise<Pick<AttachedFile, 'result'> & Partial<AttachedFile>> {
+  async function attachOne(file: NamedFit): Promise<Pick<AttachedFile, 'result'> & Partial<AttachedFile>> {
     const fit = 'fault' in file ? file : await readFit(file, { settled: true }).catch(faultOf)
     if ('fault' in fit) return { result: 'not_attached', reason: describeFault(fit.fault) }
     const { verdict: whole, contentId } = fit
@@ -73,44 +68,5 @@ export async function attachFiles(
     const { upload, isKept } = await attachFile(deps, { account, fit, whole }, found.activity)
     if (upload.state === 'attached' && isKept) return { result: 'attached', activity }
     return { result: 'not_attached', activity, reason: 'its content could not be stored now; run it again' }
-  }
-}
-
-type Listed = { path: string } & (DroppedFit | { fault: Fault })
-
-/** Lists the FIT files below a path: of a folder those with a name that the drop folder takes, of an archive all in it. */
-async function scanFits(path: string): Promise<Listed[]> {
-  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch((error) => {
-    if (errorCode(error) === 'ENOTDIR') return undefined
-    throw new ConfigError('no_file', `cannot read ${path} (${errorCode(error)})`, { cause: error })
-  })
-  if (entries) {
-    const inside: Listed[] = []
-    for (const { parentPath, name } of entries.filter((each) => each.isFile())) {
-      if (!isDroppable(name) || isIgnored(name)) continue
-      for (const one of await scanFits(join(parentPath, name))) inside.push(one)
-    }
-    return inside
-  }
-  const unpacked = await sourceAt(path)
-    .then((source) => unpackDropped(basename(path), source))
-    .catch(faultOf)
-  if (!('files' in unpacked)) return [{ path, fault: 'fault' in unpacked ? unpacked.fault : unpacked }]
-  const { files } = unpacked
-  return files.map((file) => ({ ...file, path: files.length > 1 ? join(path, file.name) : path }))
-}
-
-/** Makes the fault of a file that the disk does not give. */
-function faultOf(error: unknown): { fault: Fault } {
-  return { fault: refused('unreadable', `it cannot be read (${errorCode(error)})`) }
-}
-
-/** Opens a file on the disk as a source of bytes. */
-async function sourceAt(path: string): Promise<ByteSource> {
-  const { size } = await stat(path)
-  return {
-    sizeBytes: size,
-    // The end of a range is inclusive for a stream, exclusive for a ByteSource.
-    open: (range) => createReadStream(path, range && { start: range.start, end: range.end - 1 }),
   }
 }

@@ -1,21 +1,20 @@
-import { stat } from 'node:fs/promises'
-import { basename } from 'node:path'
 import { makeWriterReader } from '../../../core/dropfolder/open-writers.ts'
-import type { Fault } from '../../../core/fit/archive.ts'
+import { describeFault } from '../../../core/fit/archive.ts'
 import { contentIdOf, type ReadFit, readFit } from '../../../core/fit/read-fit.ts'
-import { sourceOf, unpackDropped } from '../../../core/fit/unpack.ts'
 import type { Jobs } from '../../../core/jobs/jobs.ts'
 import { normalizeListEntry } from '../../../core/normalize/activity-answer.ts'
-import type { Account } from '../../../core/store/account-rows.ts'
 import { findUpload, type Upload } from '../../../core/store/uploads/uploads.ts'
-import { OTHER_VERSION, sendFile } from '../../../core/upload/send-file.ts'
+import { ACTIVITY_AWAITED, OTHER_VERSION, sendFile } from '../../../core/upload/send-file.ts'
 import type { UploadDeps } from '../../../core/upload/upload-deps.ts'
+import { OPEN_STATES } from '../../../core/upload/upload-outcome.ts'
 import { errorCode, errorLine } from '../../../kit/errors.ts'
 import { makeLogOnce } from '../../../kit/log-once.ts'
+import { closeAfter } from '../../../kit/release-stack.ts'
 import { makeSemaphore } from '../../../kit/semaphore.ts'
 import { SECOND, sleep } from '../../../kit/time.ts'
 import type { App } from '../app.ts'
 import { accountNamed, accountToUse } from '../local-app.ts'
+import { faultOf, type NamedFile, unpackNamed } from './named-files.ts'
 
 /** The memory of all files that are being sent, bytes: the size of the largest FIT file. */
 const MEMORY_BYTES = 64 * 1_024 * 1_024
@@ -56,77 +55,82 @@ export async function findUploadOf(
 }
 
 /** The result for one FIT file: its ledger row (`known`: uploaded before), or the reason why it was not sent. */
-export type HandUpload = { fileName: string } & (
+export type HandUpload = { file: string } & (
   | { upload: Upload; known: boolean; problem?: undefined }
   | { problem: string }
 )
 
 /**
- * Uploads a file through the ledger, in this process, and waits until the service has accepted or refused every FIT file in it, also after
- * a lost answer. `force` sends files again that were uploaded before. Throws the error when the service is unreachable or refuses the
- * login: the file is in the ledger then, and the same command continues. Throws ConfigError `no_account`.
+ * Uploads files through the ledger, in this process: all of them once, then those that wait for an answer until the service has accepted or
+ * refused them. `force` sends files again that were uploaded before. Throws ConfigError `no_account`, and the error when the service is
+ * unreachable or refuses the login, or when a ride is not fetched yet, that one after the other files: the file is in the ledger then, and
+ * the same command continues.
  */
 export async function uploadByHand(
   app: Pick<App, 'store' | 'vault' | 'log' | 'mirror' | 'config'>,
   input: {
     account: string
-    path: string
-    bytes: Buffer
+    files: readonly NamedFile[]
     name?: string
     force: boolean
     signal: AbortSignal
-    onWait: (upload: Upload) => void
+    onEnd: (end: HandUpload) => void
+    onWait: (file: string, upload: Upload) => void
     /** called when a program has the file open for writing: later additions are not sent */
-    onOpen?: (program: string) => void
+    onOpen?: (file: string, program: string) => void
   },
-): Promise<HandUpload[]> {
+): Promise<void> {
+  const { onEnd, signal } = input
   const account = await accountToUse(app, input.account)
-  const fileName = basename(input.path)
-  const stats = await stat(input.path).catch(() => undefined)
-  const program = stats && (await makeWriterReader()({ ...stats, name: Buffer.from(fileName) }))
-  if (program !== undefined) input.onOpen?.(program)
-  const unpacked = await unpackDropped(fileName, sourceOf(input.bytes))
-  if (unpacked.verdict !== 'files') return [{ fileName, problem: describeFault(unpacked) }]
-  const ends: HandUpload[] = []
-  for (const file of unpacked.files) {
-    const fit = await readFit(file, { settled: true })
-    if ('fault' in fit) ends.push({ fileName: fit.name, problem: describeFault(fit.fault) })
-    else ends.push(await uploadOne(app, { ...input, account, fit }))
+  const readWriter = makeWriterReader()
+  const findWriter = async (named: NamedFile) => {
+    if ('reason' in named) return undefined
+    const { dev, ino } = await closeAfter(await named.open(), (file) => file.stat())
+    return readWriter({ name: named.name, dev, ino })
   }
-  return ends
-}
-
-/** Writes why a file cannot be read. */
-export function describeFault({ verdict, reason }: Fault): string {
-  return verdict === 'unready' ? `not whole: ${reason}` : reason
-}
-
-async function uploadOne(
-  app: Pick<App, 'store' | 'log' | 'mirror' | 'config'>,
-  input: Omit<Parameters<typeof uploadByHand>[1], 'account' | 'bytes'> & { account: Account; fit: ReadFit },
-): Promise<HandUpload> {
-  const { fit, signal } = input
-  const fileName = fit.name
-  // A truncated file gets no row in the ledger, because the person may still have the whole file.
-  if (fit.cut && fit.verdict.verdict === 'refused') return { fileName, problem: fit.verdict.reason }
   // What a person sends anyway is sent also by a later attempt.
   const deps = { ...makeUploadDeps(app), ...(input.force && { knownActivities: 'send' as const }) }
-  let again: 'refused' | 'always' | 'never' = input.force ? 'always' : 'refused'
-  for (let isFirst = true; ; isFirst = false) {
-    const sent = await sendFile(deps, { ...input, again, byHand: isFirst }).catch((error: unknown) => {
-      if (errorCode(error) !== OTHER_VERSION) throw error
-      return errorLine(error)
-    })
-    if (typeof sent === 'string') return { fileName, problem: sent }
+  const waiting: Array<{ file: string; fit: ReadFit; dueMs: number }> = []
+  let awaited: unknown
+  for (const named of input.files) {
+    signal.throwIfAborted()
+    const program = await findWriter(named).catch(() => undefined)
+    if (program !== undefined) input.onOpen?.(named.path, program)
+    for (const unread of await unpackNamed(named)) {
+      const file = unread.path
+      const fit = 'fault' in unread ? unread : await readFit(unread, { settled: true }).catch(faultOf)
+      if ('fault' in fit) onEnd({ file, problem: describeFault(fit.fault) })
+      // A truncated file gets no row in the ledger, because the person may still have the whole file.
+      else if (fit.cut && fit.verdict.verdict === 'refused') onEnd({ file, problem: fit.verdict.reason })
+      else await sendOne(file, fit, true)
+    }
+  }
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    await sleep(Math.max(0, next.dueMs - app.mirror.now().getTime()), signal)
+    await sendOne(next.file, next.fit, false)
+  }
+  if (awaited !== undefined) throw awaited
+
+  async function sendOne(file: string, fit: ReadFit, isFirst: boolean): Promise<void> {
+    const again = isFirst ? (input.force ? 'always' : 'refused') : 'never'
+    const sent = await sendFile(deps, { ...input, account, fit, again, byHand: isFirst }).catch(
+      (error: unknown) => {
+        if (![OTHER_VERSION, 'file_changed'].includes(errorCode(error))) throw error
+        return errorLine(error)
+      },
+    )
+    if (typeof sent === 'string') return onEnd({ file, problem: sent })
     const { upload, error, known } = sent
-    const moving = upload.state === 'seen' || upload.state === 'sending' || upload.state === 'unconfirmed'
-    if (!moving) return { fileName, upload, known: isFirst && known }
+    if (!OPEN_STATES.includes(upload.state)) return onEnd({ file, upload, known: isFirst && known })
+    const isAwaited = errorCode(error) === ACTIVITY_AWAITED
     // The person learns at once that the service is unreachable, instead of waiting for it.
-    if (upload.state === 'seen' && error !== undefined) throw error
-    again = 'never'
-    input.onWait(upload)
-    const pauseMs = (upload.nextTryAt?.getTime() ?? 0) - app.mirror.now().getTime()
+    if (upload.state === 'seen' && error !== undefined && !isAwaited) throw error
+    input.onWait(file, upload)
+    if (isAwaited) awaited ??= error
+    if (isAwaited) return
     // Another process may work on the row, too.
-    await sleep(Math.max(SECOND, pauseMs), signal)
+    const nowMs = app.mirror.now().getTime()
+    waiting.push({ file, fit, dueMs: Math.max(nowMs + SECOND, upload.nextTryAt?.getTime() ?? 0) })
+    waiting.sort((a, b) => a.dueMs - b.dueMs)
   }
 }

@@ -1,16 +1,14 @@
-import { readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
-import { ConfigError, commandFor, errorCode } from '../../../kit/errors.ts'
+import { ConfigError, commandFor } from '../../../kit/errors.ts'
 import { formatCount } from '../../../kit/text.ts'
 import type { AttachedFile } from '../../app/files/attach-files.ts'
 import type { HandUpload } from '../../app/files/upload-files.ts'
-import { type Context, EXIT } from '../../frame/context.ts'
+import { EXIT } from '../../frame/context.ts'
 import { DATABASE, ITEMS, PACE, SERVICE, WHOSE } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
 
 export const uploadVerb = defineVerb({
   name: 'upload <file...>',
-  description: 'send FIT files (.fit, .fit.gz, .zip) to the service, each content once',
+  description: 'send FIT files (.fit, .fit.gz, .zip), and folders of them, to the service, each content once',
   options: {
     account: option('--account <account>', 'whose files these are'),
     name: option(
@@ -27,65 +25,49 @@ export const uploadVerb = defineVerb({
   },
   needs: 'app',
   async before(_context, { file: paths, name }) {
-    if (name !== undefined && paths.length > 1)
+    const { scanNamed } = await import('../../app/files/named-files.ts')
+    const files = await scanNamed(paths)
+    if (name !== undefined && files.length > 1)
       throw new ConfigError('one_name', '--name is for one file; run musette upload for each')
-    return Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
+    return files
   },
   async run({ app, signal, ...context }, { account, name, force = false }, files) {
     const { uploadByHand } = await import('../../app/files/upload-files.ts')
+    if (files.length === 0) context.note('musette: no FIT files there')
     let failed = 0
-    for (const file of files) {
-      const ends = await uploadByHand(app, {
-        ...file,
-        account,
-        force,
-        ...(name !== undefined && { name }),
-        signal,
-        onWait: noteChanges(context, basename(file.path)),
-        onOpen: (program) =>
-          context.note(`${file.path}: ${program} has it open for writing; what it adds is not sent`),
-      })
-      for (const end of ends) {
+    const said = new Map<string, string>()
+    await uploadByHand(app, {
+      ...{ files, account, force, signal },
+      ...(name !== undefined && { name }),
+      onEnd(end) {
         context.print(sentenceOf(end, account))
         if (end.problem !== undefined || end.upload.state === 'refused') failed += 1
-      }
-    }
+      },
+      onWait(file, { state, reason }) {
+        const sentence = `${file}: ${state}${reason ? ` (${reason})` : ''}; waiting`
+        if (said.get(file) !== sentence) context.note(sentence)
+        said.set(file, sentence)
+      },
+      onOpen: (file, program) =>
+        context.note(`${file}: ${program} has it open for writing; what it adds is not sent`),
+    })
     return failed > 0 ? EXIT.partial : EXIT.done
   },
 })
 
-/** Returns a function that notes the state of an upload when it changes. */
-function noteChanges(
-  context: Pick<Context, 'note'>,
-  fileName: string,
-): (upload: { state: string; reason: string | null }) => void {
-  let said: string | undefined
-  return ({ state, reason }) => {
-    const sentence = `${fileName}: ${state}${reason ? ` (${reason})` : ''}; waiting`
-    if (sentence !== said) context.note(sentence)
-    said = sentence
-  }
-}
-
-function readNamed(path: string): Promise<Buffer> {
-  return readFile(path).catch((error) => {
-    throw new ConfigError('no_file', `cannot read ${path} (${errorCode(error)})`, { cause: error })
-  })
-}
-
 function sentenceOf(end: HandUpload, account: string): string {
-  if (end.problem !== undefined) return `${end.fileName}: refused: ${end.problem}`
-  const { upload, known, fileName } = end
+  if (end.problem !== undefined) return `${end.file}: refused: ${end.problem}`
+  const { upload, known, file } = end
   const { state, activityPath, reason } = upload
-  if (state === 'refused') return `${fileName}: refused: ${reason ?? 'the service gave no reason'}`
+  if (state === 'refused') return `${file}: refused: ${reason ?? 'the service gave no reason'}`
   const activity = `activity ${activityPath ?? '(not named yet)'}`
   if (state === 'duplicate')
-    return `${fileName}: duplicate, ${activity}: ${reason ?? 'the service had it already'}`
+    return `${file}: duplicate, ${activity}: ${reason ?? 'the service had it already'}`
   const again = commandFor('upload --force', account)
   if (state === 'attached')
-    return `${fileName}: not sent, attached to ${activity}, which came another way; to send it: ${again} FILE`
-  if (!known) return `${fileName}: ${state}, ${activity}`
-  return `${fileName}: ${state}, ${activity}, uploaded before as "${upload.fileName}"; to send it again: ${again} FILE`
+    return `${file}: not sent, attached to ${activity}, which came another way; to send it: ${again} FILE`
+  if (!known) return `${file}: ${state}, ${activity}`
+  return `${file}: ${state}, ${activity}, uploaded before as "${upload.fileName}"; to send it again: ${again} FILE`
 }
 
 export const attachVerb = defineVerb({
