@@ -50,6 +50,18 @@ it('status, doctor, metrics and dashboard show a waiting file until it no longer
   expect(await diagnose()).toMatchObject([{ state: 'ok' }])
 })
 
+it('status and dashboard show what is no FIT file; doctor, metrics and the state of the page leave it out', async () => {
+  const reason = 'the service takes FIT files only'
+  await show({ ...cut, code: 'not_taken', relativePath: 'ride.gpx', reason })
+  expect((await findStatus(rig.app)).waiting_files).toMatchObject([{ path: 'ride.gpx', reason }])
+  expect((await makeFindToday(rig.app, [])({}))?.waiting).toMatchObject([{ path: 'ride.gpx', reason }])
+  expect(await diagnose()).toMatchObject([{ state: 'ok' }])
+  const readings = await coreGauges.read(makeFacts(rig.app, new Date()))
+  const counts = readings.flatMap(({ values }) => values.musette_drop_folder_waiting ?? [])
+  expect(counts.filter((count) => count !== 0)).toEqual([])
+  await show()
+})
+
 it('a replaced folder is forgotten when the watcher of the new one starts; folders of other machines stay', async () => {
   await show(cut)
   const at = (folder: string, isFirst: boolean) => ({ folder, waiting: [cut], lookedAt: new Date(), isFirst })

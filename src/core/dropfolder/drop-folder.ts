@@ -89,7 +89,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const claimDeps = { log, now, importFile, readWriter, moved, seen, problems }
   const claimOptions = { afterUpload, signal: abort.signal, scanSoon: () => timer.scanIn(restMs) }
   let walking: Promise<unknown> = Promise.resolve()
-  let unownedFolders: string[] = []
+  let left: Parameters<typeof reporter.report>[1] = { unownedFolders: [], leftOut: [], leftOutCount: 0 }
   let walkBegan: Date | undefined
   let hasMore = false
 
@@ -114,7 +114,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   }
 
   async function report(): Promise<void> {
-    if (!abort.signal.aborted) await reporter.report(now().getTime(), unownedFolders)
+    if (!abort.signal.aborted) await reporter.report(now().getTime(), left)
   }
 
   /** Walks once and starts the work on the files found; returns for how many. Never throws. */
@@ -132,7 +132,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       await watch.update(walked.entries)
       if (afterUpload === 'move') await recoverMoves(walked)
       reportUnreadable(walked)
-      unownedFolders = walked.unownedFolders
+      left = walked
       seen.keepOnly(new Set(walked.found.map((found) => found.key)))
       // Files of years are imported in the order of their activities, as far as the disk knows it.
       walked.found.sort((a, b) => a.identity.mtimeMs - b.identity.mtimeMs)
@@ -228,9 +228,10 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     }
   }
 
-  function reportUnreadable({ unreadable: [first] }: WalkResult) {
+  function reportUnreadable({ unreadable: [first, ...others] }: WalkResult) {
     if (!first) return problems.end('unreadable')
-    const sentence = `drop folder: the folder ${first.folder} in it cannot be read (${errorLine(first.error)}); files in it wait`
+    const rest = others.length > 0 ? `, and ${others.length} more` : ''
+    const sentence = `drop folder: the folder ${first.folder} in it cannot be read (${errorLine(first.error)})${rest}; files in it wait`
     problems.begin('unreadable', sentence, first.error)
   }
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { ACCOUNT_NAMES, errorLine, isAccountName } from '../../kit/errors.ts'
 import { type Clock, MINUTE } from '../../kit/time.ts'
 import type { SeenFiles, Waiting } from './seen-files.ts'
+import type { WalkResult } from './walk-folder.ts'
 
 /** What is wrong with the folder and which files wait in it now, the gravest and oldest first. */
 export type FolderReport = readonly Waiting[]
@@ -10,8 +11,12 @@ export type FolderReport = readonly Waiting[]
 const REPORT_AFTER_MS = MINUTE
 /** The codes of files that are being written: recorders pause now and then for hours, so these are shown and not logged. */
 const QUIET: readonly string[] = ['open_file', 'settling']
+/** The code of what is no FIT file: it is shown, and no check or message counts it. */
+const NOT_TAKEN = 'not_taken'
 /** The most lines logged at once; thousands of waiting files share one reason as a rule. */
 const MAX_LINES = 10
+
+type LeftBehind = Pick<WalkResult, 'unownedFolders' | 'leftOut' | 'leftOutCount'>
 
 /** Makes the reporter of waiting files: each is logged once when it has waited a minute, and again when its reason changes or ends. */
 export function makeReporter(
@@ -26,6 +31,7 @@ export function makeReporter(
   const { log, seen, problems } = deps
   const logged = new Map<string, string>()
   const since = new Map<string, number>()
+  let hasLeftOut = false
 
   function logChanges(waiting: readonly Waiting[]): void {
     const news = waiting.filter(({ relativePath, reason }) => logged.get(relativePath) !== reason)
@@ -42,13 +48,25 @@ export function makeReporter(
     for (const [file, reason] of now) logged.set(file, reason)
   }
 
+  /** Logs one line when the first entries are left out, however many follow. */
+  function logLeftOut({ leftOut: [first], leftOutCount: files }: LeftBehind): void {
+    if (first && !hasLeftOut) {
+      const sentence = `drop folder: ${first.relativePath} is not taken: ${first.reason}`
+      log.warn({ files }, files > 1 ? `${sentence}; ${files - 1} more: musette status` : sentence)
+    }
+    hasLeftOut = first !== undefined
+  }
+
   return {
     /** Logs the changes, and passes on the whole report. Never throws. */
-    async report(nowMs: number, unownedFolders: readonly string[]): Promise<void> {
-      for (const folder of since.keys()) if (!unownedFolders.includes(folder)) since.delete(folder)
-      const sinceOf = (folder: string) => {
-        const first = since.get(folder) ?? nowMs
-        since.set(folder, first)
+    async report(nowMs: number, left: LeftBehind): Promise<void> {
+      const { unownedFolders, leftOut, leftOutCount } = left
+      logLeftOut(left)
+      const known = new Set([...unownedFolders, ...leftOut.map(({ relativePath }) => relativePath)])
+      for (const path of since.keys()) if (!known.has(path)) since.delete(path)
+      const sinceOf = (path: string) => {
+        const first = since.get(path) ?? nowMs
+        since.set(path, first)
         return first
       }
       const unowned = unownedFolders.map(
@@ -59,6 +77,18 @@ export function makeReporter(
       )
       const waiting = [...unowned, ...seen.waitingSince(nowMs - REPORT_AFTER_MS)]
       logChanges(waiting.filter(({ code }) => !QUIET.includes(code)))
+      const more = leftOutCount - leftOut.length
+      const rest = {
+        relativePath: `${more} more`,
+        account: null,
+        reason: 'they are left out for such reasons',
+      }
+      const notTaken = [...leftOut, ...(more > 0 ? [rest] : [])].map(
+        (each): Waiting => ({
+          ...{ ...each, code: NOT_TAKEN, sizeBytes: null },
+          sinceMs: sinceOf(each.relativePath),
+        }),
+      )
       // A problem of the whole folder was logged when it began.
       const problem = problems.current()
       const whole = problem && {
@@ -66,7 +96,7 @@ export function makeReporter(
         ...{ relativePath: dir, account: null, sizeBytes: null },
       }
       await deps
-        .show?.(whole ? [whole, ...waiting] : waiting)
+        .show?.([...(whole ? [whole] : []), ...waiting, ...notTaken])
         .catch((error: unknown) => log.debug({ reason: errorLine(error) }, 'drop folder: report not shown'))
     },
   }

@@ -1,10 +1,10 @@
-import type { Stats } from 'node:fs'
-import { errorCode } from '../../kit/errors.ts'
+import type { Dirent, Stats } from 'node:fs'
+import { readableName } from '../../kit/folders/file-name.ts'
 import { type Folder, openFolder } from '../../kit/folders/folder.ts'
+import { oddKindOf, type Steps, type Walked, walkFolders } from '../../kit/folders/walk.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 
-/** The names of the folders from the drop folder to one in it; bytes, because old devices write names that are not UTF-8. */
-export type Steps = readonly Buffer[]
+export type { Steps } from '../../kit/folders/walk.ts'
 
 /** A regular file with a droppable name. `home`: the folder of its account, `root` or one directly in it; `key`: its path as a map key. */
 export type Found = {
@@ -20,16 +20,6 @@ export type Found = {
 }
 
 export type WalkResult = Awaited<ReturnType<typeof walkFolder>>
-
-type Place = {
-  steps: Steps
-  relative: Buffer
-  root: string
-  home: Steps
-  account: string | null
-  top: string
-  depth: number
-}
 
 const DEFAULT_ACCOUNT = 'default'
 /** How deep folders are followed below an account's folder; deeper ones are archives, not drop folders. */
@@ -56,88 +46,97 @@ export async function walkFolder(
     /** the number of files and folders, of any kind, in all folders that were listed */
     entries: 0,
     unreadable: [] as Array<{ folder: string; error: unknown }>,
+    /** what a person may take for a ride and scans leave out; the first of them, and how many there are */
+    leftOut: [] as LeftOut[],
+    leftOutCount: 0,
   }
   /** top-level folders with files but without an account; `.` without a default account */
   const unownedFolders = new Set<string>()
-  const account = input.accounts.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : null
-  const here: Steps = []
-  const top = { steps: here, relative: Buffer.alloc(0), root: dir, home: here, account, top: '.', depth: 0 }
-  await closeAfter(await openFolder(dir), (folder) => walk(folder, top))
+  const unreadable = await closeAfter(await openFolder(dir), (top) => walkFolders(top, visit))
+  for (const { steps, error } of unreadable) walked.unreadable.push({ folder: shownPath(steps), error })
   return { ...walked, unownedFolders: [...unownedFolders] }
 
-  async function walk(folder: Folder, place: Place): Promise<void> {
-    if (place.steps === place.home) walked.homes.push(place.home)
-    const entries = await folder.list()
+  async function visit({ folder, steps, entries }: Walked): Promise<Buffer[]> {
+    const isHome = steps.length <= 1
+    if (isHome) walked.homes.push(steps)
     walked.entries += entries.length
+    const owner = steps[0]?.toString() ?? DEFAULT_ACCOUNT
+    const account = input.accounts.includes(owner) ? owner : null
     const names: Buffer[] = []
-    const places: Place[] = []
+    const inner: Buffer[] = []
     let hasInterrupted = false
     for (const entry of entries) {
       const name = entry.name.toString()
       if (isAside(entry.name)) hasInterrupted = true
       if (isIgnored(name) || (entry.isDirectory() && unfinishedBy(name))) continue
       if (entry.isDirectory()) {
-        const inner = innerPlace(place, entry.name, name, input.accounts)
-        if (inner) places.push(inner)
+        const isFinished = isHome && (name === DONE || name === FAILED)
+        if (!isFinished && steps.length <= MAX_DEPTH) inner.push(entry.name)
       } else if (entry.isFile() && (input.isDroppable(name) || unfinishedBy(name))) {
         names.push(entry.name)
+      } else {
+        const reason = whyLeftOut(entry, name)
+        if (reason === undefined) continue
+        walked.leftOutCount += 1
+        if (walked.leftOutCount > MAX_LEFT_OUT) continue
+        walked.leftOut.push({ relativePath: shownPath([...steps, entry.name]), account, reason })
       }
     }
-    if (hasInterrupted) walked.interrupted.push({ folder: place.steps, home: place.home })
-    if (place.account === null && names.length > 0) unownedFolders.add(place.top)
+    const home = steps.slice(0, 1)
+    if (hasInterrupted) walked.interrupted.push({ folder: steps, home })
+    if (account === null && names.length > 0) unownedFolders.add(steps[0] ? shownPath(home) : '.')
+    if (account === null) return inner
+    const place = { account, root: dir, home, folder: steps }
     // One by one: spreading 100,000 arguments into push() overflows the stack.
-    else for (const each of await statFiles(folder, place, names)) walked.found.push(each)
-    for (const inner of places) {
-      try {
-        await closeAfter(await folder.openInner(nameOf(inner)), (opened) => walk(opened, inner))
-      } catch (error) {
-        // It may be gone since it was listed.
-        if (errorCode(error) !== 'ENOENT')
-          walked.unreadable.push({ folder: inner.relative.toString(), error })
-      }
-    }
+    for (const each of await statFiles(folder, place, names)) walked.found.push(each)
+    return inner
   }
 }
 
-const nameOf = ({ steps }: Place) => steps.at(-1) as Buffer
+const shownPath = (steps: Steps) => steps.map(readableName).join('/')
 
-/** Returns a folder inside another, to be walked; undefined for `done/`, `failed/`, and one that is too deep. */
-function innerPlace(place: Place, rawName: Buffer, name: string, accounts: readonly string[]) {
-  const atHome = place.steps === place.home
-  if (atHome && (name === DONE || name === FAILED)) return undefined
-  const steps = [...place.steps, rawName]
-  const relative = joinPath(place.relative, rawName)
-  if (place.relative.length === 0) {
-    const account = accounts.includes(name) ? name : null
-    return { ...place, steps, relative, home: steps, account, top: name, depth: 0 }
-  }
-  if (place.depth >= MAX_DEPTH) return undefined
-  return { ...place, steps, relative, depth: place.depth + 1 }
-}
-
-async function statFiles(folder: Folder, place: Place, names: readonly Buffer[]): Promise<Found[]> {
+async function statFiles(
+  folder: Folder,
+  place: Pick<Found, 'account' | 'root' | 'home' | 'folder'>,
+  names: readonly Buffer[],
+): Promise<Found[]> {
   const found: Found[] = []
   for (let i = 0; i < names.length; i += STATS_AT_ONCE) {
     const reads = names.slice(i, i + STATS_AT_ONCE).map(async (rawName): Promise<Found | undefined> => {
       // It may be gone since it was listed: moved by another process, or a temporary name.
       const stats = await folder.lstat(rawName).catch(() => undefined)
       if (!stats?.isFile()) return undefined
-      const relative = joinPath(place.relative, rawName)
+      const steps = [...place.folder, rawName]
       return {
-        key: keyOf(relative),
-        account: place.account ?? DEFAULT_ACCOUNT,
-        root: place.root,
-        home: place.home,
-        folder: place.steps,
+        ...place,
+        key: keyOf(steps),
         rawName,
-        name: rawName.toString(),
-        relativePath: relative.toString(),
+        name: readableName(rawName),
+        relativePath: shownPath(steps),
         identity: identityOf(stats),
       }
     })
     for (const each of await Promise.all(reads)) if (each) found.push(each)
   }
   return found
+}
+
+/** An entry of the drop folder that is not imported, and why. */
+export type LeftOut = { relativePath: string; account: string | null; reason: string }
+
+/** Enough for a person to see what kind they are; a folder may have thousands. */
+const MAX_LEFT_OUT = 20
+
+/** Returns why scans leave out an entry that a person may take for a ride; undefined for every other one. */
+function whyLeftOut(entry: Dirent<Buffer>, name: string): string | undefined {
+  const kind = oddKindOf(entry)
+  if (kind === 'a link')
+    return 'it is a link, and links are not followed; put the file itself here, or set MUSETTE_DROP_DIR to the folder'
+  if (kind !== undefined) return `it is ${kind}, and no file; remove it`
+  if (/\.(?:gpx|tcx)(?:\.gz)?$/i.test(name))
+    return 'the service takes FIT files only; put the FIT file of this ride here, and remove this one'
+  if (!/\.fit\.txt$/i.test(name)) return undefined
+  return 'its name ends in .txt; if it is a FIT file, give it a name that ends in .fit, else remove it'
 }
 
 /** Folders and files of sync tools, network storage and operating systems; in lower case. */
@@ -184,12 +183,6 @@ const ASIDE_NAME = /^\.moving-[0-9a-f]{16}(?:-|$)/
 
 export function isAside(name: Buffer): boolean {
   return ASIDE_NAME.test(name.toString('latin1'))
-}
-
-const SLASH = Buffer.from('/')
-
-function joinPath(folder: Buffer, name: Buffer): Buffer {
-  return folder.length === 0 ? name : Buffer.concat([folder, SLASH, name])
 }
 
 /** Converts a path, or the steps of one, to a string for use as a key; different bytes give different strings. */

@@ -2,6 +2,7 @@ import type { ServerRisk } from '../../core/store/database-facts.ts'
 import { FOUND_DIFFERENT } from '../../core/store/runs.ts'
 import { activities, uploads } from '../../core/store/schema/index.ts'
 import type { Tx } from '../../core/store/store.ts'
+import { NOT_TAKEN } from '../../core/store/uploads/waiting-files.ts'
 import { defineGauges } from '../../program/frame/gauges.ts'
 
 /** Shown also at 0, so that an alarm can compare it. */
@@ -129,7 +130,7 @@ async function findCounts({ client }: Tx) {
     [uploads.state.enumValues],
   )
   const waiting = await client.query<{ code: string; count: number }>(
-    'select code, count(*)::int as count from training.waiting_files group by code',
+    `select code, count(*)::int as count from training.waiting_files where code <> '${NOT_TAKEN}' group by code`,
   )
   const sizes = await client.query<{ musette_samples_bytes: number; musette_database_bytes: number }>(
     `select (select sum(pg_total_relation_size(t)) from musette.leaves('training.samples') t)::float8 as musette_samples_bytes,

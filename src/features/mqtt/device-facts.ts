@@ -1,6 +1,7 @@
 import type { Account } from '../../core/store/account-rows.ts'
 import type { AccountHealth } from '../../core/store/account-status.ts'
 import type { Tx } from '../../core/store/store.ts'
+import { NOT_TAKEN } from '../../core/store/uploads/waiting-files.ts'
 import { shorten } from '../../kit/text.ts'
 
 /** What Home Assistant shows as the state of an entity at most. */
@@ -58,6 +59,6 @@ const FACTS = `
     ${isoOf('training.start_of_day(training.week_of(t.day), t.timezone)')} as week_started_at,
     (select training.round(r.xss, 1) from training.recommended_weeks r where r.account_id = $1 and r.week = training.week_of(t.day)) as week_recommended,
     $3::boolean as needs_login, ${isoOf('$4::timestamptz')} as token_ends_at, ${isoOf('$5::timestamptz')} as polled_at,
-    (select count(*) from training.waiting_files where account_name = $2 or account_name is null) as files_waiting,
+    (select count(*) from training.waiting_files where code <> '${NOT_TAKEN}' and coalesce(account_name, $2) = $2) as files_waiting,
     (select count(*) from training.uploads where account_id = $1 and state = 'refused') as files_refused,
     ${isoOf('$6::timestamptz')} as backup_at) s`

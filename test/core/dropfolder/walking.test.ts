@@ -1,8 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { mkdir, rename, symlink, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { walkFolder } from '../../../src/core/dropfolder/walk-folder.ts'
+import { isDroppable } from '../../../src/core/fit/fit-names.ts'
+import { openForTest } from '../../kit/open-for.ts'
+import { asOrdinaryUser } from '../../kit/ordinary-user.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { drop, openRig, type Rig, readOpen } from './rig.ts'
@@ -30,7 +35,7 @@ describe('the scan', () => {
     rig = await openRig({ accounts: async () => ['default', 'anna'] })
     const taken = ['#1 tour.fit', '~tour.fit', 'tour.fit~', 'anna/#1 rides/~x/tour.zip', '#tour.fit.gz']
     const waiting = ['~syncthing~a.fit', 'a.fit.part', 'b.FIT.crdownload', 'anna/c.zip.tmp', 'd.fit.gz.!sync']
-    for (const name of [...taken, ...waiting, 'a.part', 'a.fit.download/a.fit', 'a.fit.txt']) {
+    for (const name of [...taken, ...waiting, 'a.part', 'a.fit.download/a.fit']) {
       await drop(rig.dir, name, ride)
     }
     await rig.folder.scan()
@@ -43,6 +48,71 @@ describe('the scan', () => {
     await rename(join(rig.dir, 'a.fit.part'), join(rig.dir, 'a.fit'))
     await rig.folder.scan()
     expect(rig.imported.at(-1)?.name).toBe('a.fit')
+  })
+
+  it('shows what is no FIT file with the reason, in one log line, and no system file', async () => {
+    rig = await openRig({ accounts: async () => ['default', 'anna'] })
+    const socket = await openForTest(createServer())
+    await mkdir(join(rig.dir, 'anna'))
+    socket.listen(join(rig.dir, 'socket.fit'))
+    for (const link of ['link.fit', 'to-folder', 'gone.fit']) await symlink(rig.dir, join(rig.dir, link))
+    execFileSync('/usr/bin/env', ['mkfifo', join(rig.dir, 'pipe.fit')])
+    const odd = {
+      'ride.gpx': 'FIT files only',
+      'anna/ride.TCX.gz': 'FIT files only',
+      'a.fit.txt': 'ends in .txt',
+    }
+    const silent = ['.DS_Store', 'Thumbs.db', 'desktop.ini', '._ride.gpx', '@eaDir/ride.gpx', 'notes.txt']
+    const finished = ['failed/b.fit.txt', 'anna/failed/c.fit.txt', 'done/2026-01/d.gpx']
+    for (const name of [...Object.keys(odd), ...silent, ...finished])
+      await drop(rig.dir, name, Buffer.from('x'))
+    await rig.folder.scan()
+    await rig.folder.scan()
+    const links = ['gone.fit', 'link.fit', 'to-folder'].map((name) => [
+      name,
+      'it is a link, and links are not followed',
+    ])
+    const kinds = [...links, ['pipe.fit', 'it is a pipe'], ['socket.fit', 'it is a socket']]
+    const expected = [...Object.entries(odd), ...kinds] as Array<[string, string]>
+    expect(
+      rig
+        .report()
+        .map(({ code, relativePath }) => [code, relativePath])
+        .sort(),
+    ).toEqual(expected.map(([name]) => ['not_taken', name]).sort())
+    for (const [name, reason] of expected)
+      expect(rig.report().find(({ relativePath }) => relativePath === name)?.reason).toContain(reason)
+    expect(rig.report().find(({ relativePath }) => relativePath.startsWith('anna'))?.account).toBe('anna')
+    expect(rig.warnings()).toEqual([expect.stringMatching(/ is not taken: .*; 7 more: musette status$/)])
+    for (const [name] of expected) await rm(join(rig.dir, name), { force: true })
+    await rig.folder.scan()
+    expect(rig.report()).toEqual([])
+  })
+
+  it('shows the first twenty of a thousand GPX files, and how many more there are', async () => {
+    rig = await openRig({
+      before: async (dir) => {
+        for (let n = 0; n < 1_000; n++) await writeFile(join(dir, `${n}.gpx`), '')
+      },
+    })
+    expect(rig.report()).toHaveLength(21)
+    expect(rig.report().at(-1)).toMatchObject({ code: 'not_taken', relativePath: '980 more' })
+    expect(rig.warnings()).toHaveLength(1)
+  })
+
+  it('goes on behind folders of mode 000, and names each', async () => {
+    const { path: dir } = await openForTest(openTempDir('locked'))
+    for (const folder of ['a', 'locked', 'shut', 'z']) await drop(dir, `${folder}/ride.fit`, ride)
+    await chmod(dir, 0o755)
+    for (const folder of ['locked', 'shut']) await chmod(join(dir, folder), 0)
+    const accounts = ['a', 'locked', 'shut', 'z']
+    const walked = await asOrdinaryUser(() => walkFolder(dir, { accounts, isDroppable }))
+    expect(walked.found.map(({ relativePath }) => relativePath).sort()).toEqual(['a/ride.fit', 'z/ride.fit'])
+    expect(walked.unreadable).toMatchObject([
+      { folder: 'locked', error: { code: 'EACCES' } },
+      { folder: 'shut', error: { code: 'EACCES' } },
+    ])
+    for (const folder of ['locked', 'shut']) await chmod(join(dir, folder), 0o755)
   })
 
   it('keeps files of unknown accounts, says so once with the command, and imports them after the login', async () => {
@@ -110,6 +180,7 @@ describe('the scan', () => {
       for (const name of names) await drop(rig.dir, name, ride)
       await rig.folder.scan()
     }
+    expect(rig.imported.map(({ relativePath }) => relativePath)).toContain('Fahrtüÿ.fit')
     const month = readdirSync(join(rig.dir, 'done'))[0] ?? ''
     const done = readdirSync(join(rig.dir, 'done', month), { encoding: 'buffer' })
     expect(done).toHaveLength(6)

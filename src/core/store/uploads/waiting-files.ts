@@ -54,6 +54,9 @@ export async function recordWaitingFiles(tx: Tx, report: WaitingReport): Promise
   )
 }
 
+/** The code of what is no FIT file: a person reads why, and no check, count or message includes it. */
+export const NOT_TAKEN = 'not_taken'
+
 /** A row of `training.waiting_files`. */
 export type WaitingFile = {
   folder: string

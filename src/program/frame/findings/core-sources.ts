@@ -1,6 +1,7 @@
 import { findSharedRiders } from '../../../core/store/account-status.ts'
 import type { ServerRisk } from '../../../core/store/database-facts.ts'
 import { findUploadProblems } from '../../../core/store/uploads/uploads.ts'
+import { NOT_TAKEN } from '../../../core/store/uploads/waiting-files.ts'
 import { countOf, formatBytes, formatCount, quoteShell } from '../../../kit/text.ts'
 import { formatAge, formatDuration, HOUR } from '../../../kit/time.ts'
 import { type Facts, freshMs, type Source } from './facts.ts'
@@ -202,7 +203,7 @@ async function judgeRiders({ health, read }: Facts): Promise<Finding[]> {
 const MAX_NAMED = 5
 
 async function judgeWaiting({ waiting }: Facts): Promise<Finding[]> {
-  const files = await waiting()
+  const files = (await waiting()).filter(({ code }) => code !== NOT_TAKEN)
   const found = files
     .slice(0, MAX_NAMED)
     .map(({ path, reason, code, waiting_since: since }) =>

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { type Account, findAccountById, ofAccount } from '../../../../core/store/account-rows.ts'
 import type { Tx } from '../../../../core/store/store.ts'
+import { NOT_TAKEN } from '../../../../core/store/uploads/waiting-files.ts'
 import { findSavedWorkouts } from '../../../../core/store/workout-rows.ts'
 import { commandFor } from '../../../../kit/errors.ts'
 import { MINUTE } from '../../../../kit/time.ts'
@@ -89,7 +90,8 @@ async function findMirror(app: FactsApp, accountId?: number) {
     problems,
     /** whether the page and all logins are without problems */
     is_well:
-      problems.length + status.waiting_files.length === 0 &&
+      problems.length === 0 &&
+      status.waiting_files.every(({ code }) => code === NOT_TAKEN) &&
       status.accounts.every(({ login_code: code, polled_at: at }) => code === null && at !== null),
     failed: status.failed_activities.map((failed) => ({
       ...failed,
