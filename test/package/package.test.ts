@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)
 
 /** The pages of the package that its README and its other pages name, by their path. */
-async function listNamedPages(folder: string): Promise<string[]> {
+async function scanNamedPages(folder: string): Promise<string[]> {
   const pages = new Set(['README.md'])
   for (const page of pages) {
     const text = page.endsWith('.md') ? await readFile(join(folder, page), 'utf8').catch(() => '') : ''
@@ -82,7 +82,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
     expect(JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))).toMatchObject({
       private: true,
     })
-    const pages = await listNamedPages(installed)
+    const pages = await scanNamedPages(installed)
     expect(pages).toEqual(expect.arrayContaining(['docs/cookbook.md', 'docs/schema.md', 'CHANGELOG.md']))
     const read = [
       'LICENSE',
