@@ -18,7 +18,7 @@ import {
   setPassword,
   type Tools,
 } from './cluster.ts'
-import { acquireLock } from './lock.ts'
+import { acquireLock, type Lock } from './lock.ts'
 import { startServer, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
 import { detectRunAs, removeOwnDirectory } from './run-as.ts'
@@ -78,13 +78,16 @@ export async function changeMajor<T>(
     if (!change) return undefined
     if (input.isPlan && change.programs === null) return { change }
     if (input.isPlan)
-      return { change, copied: await withOldServer(deps, dataDir, change, (from) => input.copy({ from })) }
+      return {
+        change,
+        copied: await withOldServer(deps, { dataDir, lock }, change, (from) => input.copy({ from })),
+      }
     await assertPossible(dataDir, change)
     const next = join(dataDir, NEXT)
     try {
-      const copied = await withOldServer(deps, dataDir, change, async (from, password) => {
+      const copied = await withOldServer(deps, { dataDir, lock }, change, async (from, password) => {
         const binaries = await openBinaries(resolveBinaryPackage(), join(dataDir, 'postgres.lib'))
-        const tools = { binaries, runAs: await detectRunAs(binaries, dataDir) }
+        const tools = { binaries, runAs: await detectRunAs(binaries, dataDir, lock.fd) }
         await createCluster(tools, { directory: next, password })
         return withServer(deps, { ...tools, dataDir, password, name: NEXT }, (to) => input.copy({ from, to }))
       })
@@ -179,13 +182,13 @@ async function assertPossible(dataDir: string, change: MajorChange): Promise<voi
 /** Runs `work` with the server of an earlier major on its files; no statement can write there, and no vacuum. */
 async function withOldServer<T>(
   deps: { log: Logger; signal: AbortSignal },
-  dataDir: string,
+  { dataDir, lock }: { dataDir: string; lock: Lock },
   { from, programs }: MajorChange,
   work: (url: string, password: string) => Promise<T>,
 ): Promise<T> {
   const name = 'postgres'
   const binaries = await openBinaries(programs ?? '', join(dataDir, `postgres-${from}.lib`))
-  const tools = { binaries, runAs: await detectRunAs(binaries, dataDir) }
+  const tools = { binaries, runAs: await detectRunAs(binaries, dataDir, lock.fd) }
   await stopOrphans(join(dataDir, name))
   await changeOwner(tools.runAs, join(dataDir, name))
   const access = await readAccess(dataDir)

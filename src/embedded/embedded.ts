@@ -20,6 +20,7 @@ import { openBinaries, resolveBinaryPackage } from './binaries.ts'
 import { readChanging, settleChange } from './change-major.ts'
 import { hasCluster, makeSharedUrl, makeUrl, prepareCluster, readDiskFull, setPassword } from './cluster.ts'
 import { acquireLock, isLocked, type Lock } from './lock.ts'
+import { findElsewhere, readOwnerLife, stopWithoutOwner } from './owner.ts'
 import { type Server, startServer, tryConnect, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
 import { detectRunAs } from './run-as.ts'
@@ -49,7 +50,7 @@ const START_MS = 10 * SECOND
  */
 export async function openEmbeddedPostgres(
   deps: { log: Logger; signal?: AbortSignal },
-  options: { dataDir: string; port?: number },
+  options: { dataDir: string; port?: number; takeOver?: boolean | undefined },
 ): Promise<EmbeddedPostgres> {
   return inDataDirectory(options.dataDir, () => openOrJoin(deps, options))
 }
@@ -75,24 +76,25 @@ export async function hasEmbeddedPostgres(dataDir: string): Promise<boolean> {
 
 async function openOrJoin(
   deps: { log: Logger; signal?: AbortSignal },
-  options: { dataDir: string; port?: number },
+  options: { dataDir: string; port?: number; takeOver?: boolean | undefined },
 ): Promise<EmbeddedPostgres> {
   await mkdir(options.dataDir, { recursive: true, mode: 0o700 })
   const dataDir = await realpath(options.dataDir)
   let begun: number | undefined
   for (;;) {
     deps.signal?.throwIfAborted()
-    const lock = await acquireLock(dataDir)
+    const lock = await acquireLock(dataDir, 'owner', { takeOver: options.takeOver ?? false })
     if (lock)
       return { ...(await openSupervisedServer({ ...deps, lock }, { ...options, dataDir })), owned: true }
-    const access = await probeAccess(dataDir)
+    const access = (await stopWithoutOwner(dataDir)) ? undefined : await probeAccess(dataDir)
     if (access) return joinServer(deps, { dataDir, access })
     if (begun === undefined) deps.log.debug('waiting for the embedded Postgres, which another process starts')
     begun ??= Date.now()
     const waitedMs = Date.now() - begun
     const full = waitedMs > START_MS ? await readDiskFull(dataDir) : undefined
     const changing = waitedMs > SECOND ? await readChanging(dataDir) : undefined
-    if (full || changing) throw full ?? changing
+    const elsewhere = await findElsewhere(dataDir, waitedMs)
+    if (full || changing || elsewhere) throw full ?? changing ?? elsewhere
     if (waitedMs > JOIN_WITHIN_MS) {
       throw new TransientError(
         'embedded_not_ready',
@@ -145,8 +147,9 @@ function joinServer(deps: { log: Logger }, { dataDir, access }: { dataDir: strin
       await delay(pauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => undefined)
       if (leaving.signal.aborted) return
       try {
-        const lock = (await isLocked(dataDir)) ? undefined : await acquireLock(dataDir)
-        if (lock) {
+        const lock = (await readOwnerLife(dataDir)) === 'alive' ? undefined : await acquireLock(dataDir)
+        if (!lock) await stopWithoutOwner(dataDir)
+        else {
           deps.log.info('taking over the embedded Postgres')
           const { port } = access
           owner = await openSupervisedServer({ ...deps, lock, signal: leaving.signal }, { dataDir, port })
@@ -196,7 +199,7 @@ async function openSupervisedServer(
   const begun = Date.now()
   const closing = new AbortController()
   try {
-    const launch = await prepare(input.dataDir)
+    const launch = await prepare(input.dataDir, lock)
     const launched = await launchFirst(deps, { ...launch, ...input })
     const url = makeUrl(launched.access)
     log.info({ port: launched.access.port, ms: Date.now() - begun }, 'embedded Postgres is ready')
@@ -226,10 +229,10 @@ async function openSupervisedServer(
 }
 
 /** Prepares the start of the server: programs, user, files, password. */
-async function prepare(dataDir: string) {
+async function prepare(dataDir: string, lock: Lock) {
   await settleChange(dataDir)
   const binaries = await openBinaries(resolveBinaryPackage(), join(dataDir, 'postgres.lib'))
-  const runAs = await detectRunAs(binaries, dataDir)
+  const runAs = await detectRunAs(binaries, dataDir, lock.fd)
   await stopOrphans(join(dataDir, 'postgres'))
   const kept = await readAccess(dataDir)
   const password = kept?.password ?? randomBytes(24).toString('hex')

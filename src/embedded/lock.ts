@@ -1,102 +1,122 @@
-import { randomUUID } from 'node:crypto'
-import { link, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { errorCode } from '../kit/errors.ts'
-import { orMissing, writeFlushed } from '../kit/files.ts'
-import { parseIfJson } from '../kit/json.ts'
-import { isProcessAlive, type ProcessIdentity, readProcessIdentity } from './processes.ts'
-
-type Holder = ProcessIdentity & { token: string }
+import { constants } from 'node:fs'
+import { type FileHandle, link, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorCode, isDiskFull } from '../kit/errors.ts'
+import { openPlainFile, orMissing, writeFlushed } from '../kit/files.ts'
+import { lockDescriptor } from '../kit/kernel-lock.ts'
+import { describeSelf, type Holder, judgeHolder, readHolder } from './holder.ts'
 
 /** A lock on a data directory, for one process at a time. */
-export type Lock = { release(): Promise<void> }
+export type Lock = {
+  /** the open file that has the lock: a program that inherits it keeps the lock until it ends; undefined without a lock of the kernel */
+  fd: number | undefined
+  release(): Promise<void>
+}
 
 /** `owner` runs the server, `holder` keeps it running for other programs. */
 type LockName = 'owner' | 'holder'
 
-const UNREADABLE = ''
-const HOLDER_TOKEN = /^[0-9a-f-]{36}$/
+const pathOf = (dataDir: string, name: LockName) => join(dataDir, `postgres.${name}`)
 
 /**
- * Acquires a lock on `dataDir`, or returns undefined while a living process has it. The lock of a process that died, even by
- * kill -9, is free.
- *
- * The lock is a file created by `link`, which succeeds in one process only. The file of a dead holder T is not removed: the
- * next holder creates a file named after T, in the same way, and renames it over the first. After creating a file, a process
- * follows the chain again and has the lock only if the end is its own; so a slow process that acts on an old reading notices
- * it, and two processes never have the lock at once.
+ * Acquires a lock on `dataDir`, or returns undefined while another process has it or may have it. The kernel keeps the lock, and frees it when
+ * this process and all that have inherited `fd` have ended; the file stays. Where the kernel does not, the process that the file names has
+ * the lock while it lives; of one on another boot or in another pid namespace nothing is known, and only `takeOver` takes the lock from it.
  */
-export async function acquireLock(dataDir: string, name: LockName = 'owner'): Promise<Lock | undefined> {
-  const holder: Holder = { ...(await readProcessIdentity(process.pid)), token: randomUUID() }
-  const root = join(dataDir, `postgres.${name}`)
-  const scratch = `${root}.${holder.token}.new`
-  await writeFlushed(scratch, JSON.stringify(holder), 0o600)
-  try {
-    for (;;) {
-      const end = await followChain(root)
-      if (end.holder) return undefined
-      if (!(await tryLink(scratch, end.path))) continue
-      if ((await followChain(root)).holder?.token !== holder.token) {
-        await rm(end.path, { force: true })
-        continue
+export async function acquireLock(
+  dataDir: string,
+  name: LockName = 'owner',
+  { takeOver = false } = {},
+): Promise<Lock | undefined> {
+  const path = pathOf(dataDir, name)
+  for (;;) {
+    const file = await openPlainFile(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+    let lock: Lock | undefined
+    try {
+      const attempt = await lockDescriptor(file.fd)
+      if (attempt === 'held') return undefined
+      const isKernelLock = attempt === 'acquired'
+      // 1.1.0 puts another file in its place.
+      if ((await file.stat()).ino !== (await stat(path).catch(orMissing))?.ino) continue
+      const found = await readHolder(path)
+      if (found && !(isKernelLock && found.isKernelLock)) {
+        const life = await judgeHolder(found)
+        if (life === 'alive' || (life === 'elsewhere' && !takeOver)) return undefined
       }
-      if (end.path !== root) await rename(end.path, root)
-      await removeLeftovers(root)
-      return {
-        async release() {
-          if ((await readHolder(root))?.token === holder.token) await rm(root, { force: true })
-        },
-      }
+      const self = await describeSelf(isKernelLock)
+      if (!isKernelLock) return await claimFile(path, { self, found })
+      await writeHolder(file, self)
+      lock = makeKernelLock(file)
+      return lock
+    } finally {
+      if (!lock) await file.close()
     }
+  }
+}
+
+/** Whether a process has a lock on `dataDir`, or may have it. */
+export async function isLocked(dataDir: string, name: LockName = 'owner'): Promise<boolean> {
+  const path = pathOf(dataDir, name)
+  const file = await openPlainFile(path).catch(orMissing)
+  if (!file) return false
+  try {
+    const attempt = await lockDescriptor(file.fd, '-s')
+    if (attempt === 'held') return true
+    const found = await readHolder(path)
+    if (!found || (attempt === 'acquired' && found.isKernelLock)) return false
+    return (await judgeHolder(found)) !== 'dead'
+  } finally {
+    await file.close()
+  }
+}
+
+/** Reads who has a lock on `dataDir`, as far as the file of the lock says. */
+export async function readLockHolder(dataDir: string, name: LockName = 'owner'): Promise<Holder | undefined> {
+  return readHolder(pathOf(dataDir, name))
+}
+
+function makeKernelLock(file: FileHandle): Lock {
+  return {
+    fd: file.fd,
+    async release() {
+      await file.truncate().catch(() => undefined)
+      await file.close()
+    },
+  }
+}
+
+async function writeHolder(file: FileHandle, self: Holder): Promise<void> {
+  try {
+    await file.truncate()
+    await file.write(JSON.stringify(self), 0)
+  } catch (error) {
+    // The kernel has the lock; the start of the server says that the disk is full.
+    if (!isDiskFull(error)) throw error
+  }
+}
+
+/**
+ * Takes the file of a lock from a dead holder without a lock of the kernel: by a link that is named after that one, which one process can
+ * make, and which then replaces the file.
+ */
+async function claimFile(path: string, { self, found }: { self: Holder; found: Holder | undefined }) {
+  const next = `${path}.${found?.token ?? 'none'}`
+  const scratch = `${path}.${self.token}.new`
+  await writeFlushed(scratch, JSON.stringify(self), 0o600)
+  try {
+    await link(scratch, next)
+    // A slow process may have read a holder that has been replaced since.
+    if ((await readHolder(path))?.token === found?.token) await rename(next, path).catch(orMissing)
+    else await rm(next, { force: true })
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error
+    const other = await readHolder(next)
+    if (!other || (await judgeHolder(other)) === 'dead') await rm(next, { force: true })
   } finally {
     await rm(scratch, { force: true })
   }
-}
-
-/** Whether a living process has a lock on `dataDir`. */
-export async function isLocked(dataDir: string, name: LockName = 'owner'): Promise<boolean> {
-  return (await followChain(join(dataDir, `postgres.${name}`))).holder !== undefined
-}
-
-/** Follows the chain of holders to the living one, or to the path where the next one may create its file. */
-async function followChain(root: string): Promise<{ path: string; holder?: Holder }> {
-  let path = root
-  for (;;) {
-    const holder = await readHolder(path)
-    if (!holder) return { path }
-    if (await isProcessAlive(holder)) return { path, holder }
-    path = holder.token === UNREADABLE ? `${path}.next` : `${root}.${holder.token}`
-  }
-}
-
-async function readHolder(path: string): Promise<Holder | undefined> {
-  const text = await readFile(path, 'utf8').catch(orMissing)
-  if (text === undefined) return undefined
-  const { pid, startedAt, token } = Object(parseIfJson(text))
-  if (typeof token === 'string' && HOLDER_TOKEN.test(token))
-    return { pid: Number(pid), startedAt: String(startedAt), token }
-  // A crash of the machine left the file unreadable; it counts as a dead holder's.
-  return { pid: 0, startedAt: '', token: UNREADABLE }
-}
-
-async function tryLink(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to)
-    return true
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false
-    throw error
-  }
-}
-
-/** Removes the files of dead processes. Only the holder of the lock calls it. */
-async function removeLeftovers(root: string): Promise<void> {
-  for (const name of await readdir(dirname(root))) {
-    if (!name.startsWith(`${basename(root)}.`)) continue
-    const path = join(dirname(root), name)
-    const holder = await readHolder(path)
-    // An unreadable scratch file may be written at this moment.
-    const unfinished = name.endsWith('.new') && holder?.token === UNREADABLE
-    if (holder && !unfinished && !(await isProcessAlive(holder))) await rm(path, { force: true })
-  }
+  const isOurs = async () => (await readHolder(path))?.token === self.token
+  if (!(await isOurs())) return undefined
+  const release = async () => void ((await isOurs()) && (await writeFile(path, '')))
+  return { fd: undefined, release }
 }

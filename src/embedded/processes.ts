@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { TransientError } from '../kit/errors.ts'
@@ -23,8 +23,8 @@ export async function isProcessAlive(identity: ProcessIdentity): Promise<boolean
 }
 
 /**
- * Reads the numbers of living processes that run a server on `directory`: on Linux those with it as working directory (a
- * server and each of its children), elsewhere the one that postmaster.pid names, if its command line names the directory.
+ * Reads the numbers of living processes of this pid namespace that run a server on `directory`: on Linux those with it as working
+ * directory (a server and each of its children), elsewhere the one that postmaster.pid names, if its command line names the directory.
  */
 async function readServerProcesses(directory: string): Promise<number[]> {
   if (process.platform !== 'linux') {
@@ -33,10 +33,13 @@ async function readServerProcesses(directory: string): Promise<number[]> {
     return isOurs ? [pid] : []
   }
   const found: number[] = []
+  const cluster = await stat(directory).catch(() => undefined)
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
     try {
-      if ((await readlink(`/proc/${name}/cwd`)) !== directory) continue
+      // In a container the same path may be another folder.
+      const at = await stat(`/proc/${name}/cwd`)
+      if (at.ino !== cluster?.ino || at.dev !== cluster.dev) continue
       if ((await readLinuxStart(Number(name))) === '') continue
       // A shell may also have the directory as its working directory.
       if ((await readFile(`/proc/${name}/comm`, 'utf8')).startsWith('postgres')) found.push(Number(name))
@@ -61,11 +64,17 @@ async function readLinuxStart(pid: number): Promise<string> {
     // The name in parentheses may hold anything, so count from the last one: state is field 3, start time field 22.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (fields[0] === 'Z' || fields[0] === 'X') return ''
-    const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
-    return `${boot}/${fields[19] ?? ''}`
+    return `${await readBoot()}/${fields[19] ?? ''}`
   } catch {
     return ''
   }
+}
+
+/** Reads what identifies this boot of the machine. */
+export async function readBoot(): Promise<string> {
+  if (process.platform === 'linux')
+    return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim()
+  return (await run('sysctl', ['-n', 'kern.boottime']).catch(() => undefined))?.stdout.trim() ?? ''
 }
 
 /** Reads what ps says of a process; empty when it has ended. */
@@ -82,7 +91,8 @@ const CHECK_EVERY_MS = 20
 
 /**
  * Stops every server process that still works on `cluster`, then removes its postmaster.pid, which would stop the next start
- * when another program has its number by now. Only the owner of the data directory may call it.
+ * when another program has its number by now. Only the holder of the lock on the data directory may call it: with a lock of the
+ * kernel, these are the processes of a server that this process has started.
  */
 export async function stopOrphans(cluster: string): Promise<void> {
   for (const [signal, withinMs] of [
@@ -90,17 +100,7 @@ export async function stopOrphans(cluster: string): Promise<void> {
     ['SIGQUIT', IMMEDIATE_MS],
     ['SIGKILL', IMMEDIATE_MS],
   ] as const) {
-    const found = await readServerProcesses(cluster)
-    const postmaster = await readPostmasterPid(cluster)
-    for (const pid of found) {
-      // The postmaster passes a fast shutdown on to its children.
-      if (signal === 'SIGINT' && pid !== postmaster) continue
-      try {
-        process.kill(pid, signal)
-      } catch {
-        // It has ended.
-      }
-    }
+    await signalServer(cluster, signal)
     for (const end = Date.now() + withinMs; Date.now() < end; await sleep(CHECK_EVERY_MS))
       if ((await readServerProcesses(cluster)).length === 0)
         return rm(join(cluster, 'postmaster.pid'), { force: true })
@@ -109,4 +109,18 @@ export async function stopOrphans(cluster: string): Promise<void> {
     'embedded_orphan',
     `cannot stop the embedded Postgres that still runs in ${cluster}`,
   )
+}
+
+/** Sends a signal to the server processes on `cluster`; SIGINT to the postmaster, which passes a fast shutdown on to its children. */
+export async function signalServer(cluster: string, signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void> {
+  const found = await readServerProcesses(cluster)
+  const postmaster = await readPostmasterPid(cluster)
+  for (const pid of found) {
+    if (signal === 'SIGINT' && pid !== postmaster) continue
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It has ended.
+    }
+  }
 }

@@ -5,8 +5,12 @@ import { ConfigError, isTooManyFiles } from '../kit/errors.ts'
 import { orMissing } from '../kit/files.ts'
 import { type Binaries, unavailable } from './binaries.ts'
 
-/** How programs of Postgres are run: `prefix` stands before the command, `owner` owns the files, `switchUser`: it runs as that user. */
+/**
+ * How programs of Postgres are run: `prefix` stands before the command, `owner` owns the files, `switchUser`: it runs as that user. They
+ * inherit `lockFd`, so that the lock on the data directory lasts until the last of them has ended.
+ */
 export type RunAs = {
+  lockFd?: number | undefined
   prefix: readonly string[]
   switchUser: boolean
   owner: { uid: number; gid: number }
@@ -30,14 +34,14 @@ const AS_NOBODY = ['unshare', '--user', '--map-user=65534', '--map-group=65534',
  * when those cannot enter the folders, as itself in a user namespace.
  * Throws ConfigError `embedded_unavailable` when the programs do not run here, `embedded_unreachable` when no way does.
  */
-export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<RunAs> {
+export async function detectRunAs(binaries: Binaries, dataDir: string, lockFd?: number): Promise<RunAs> {
   // The server inherits no variable: PGOPTIONS or PGDATA of a person's shell must not change it.
   const env: Record<string, string> = { PATH, LC_ALL: 'C' }
   if (binaries.libraries) {
     env[process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'] = binaries.libraries
   }
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
-  const plain: RunAs = { prefix: [], switchUser: false, owner: self, env }
+  const plain: RunAs = { prefix: [], switchUser: false, owner: self, env, lockFd }
   const probe = await tryRun(plain, binaries, dataDir)
   const why = probe.output.trim().split('\n').at(-1)?.trim() || 'it said nothing'
   if (probe.code !== 0) throw unavailable(`its programs do not run here (${why})`)
@@ -45,8 +49,8 @@ export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<
 
   const users = [await readOwner(dataDir), await readServerUser()].filter((user) => user !== undefined)
   const ways: RunAs[] = [
-    ...users.map((owner) => ({ prefix: [], switchUser: true, owner, env })),
-    { prefix: AS_NOBODY, switchUser: false, owner: self, env },
+    ...users.map((owner) => ({ ...plain, switchUser: true, owner })),
+    { ...plain, prefix: AS_NOBODY },
   ]
   // Every secret file in the data directory is readable by its owner only, so other users may pass through it.
   await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
@@ -59,10 +63,15 @@ export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<
 }
 
 /** Starts a program as `runAs` says. */
-export function spawnAs(runAs: RunAs, command: readonly string[], options: SpawnOptions): ChildProcess {
+export function spawnAs(
+  runAs: RunAs,
+  command: readonly string[],
+  options: SpawnOptions & { stdio: Array<'ignore' | 'pipe' | number> },
+): ChildProcess {
   const [program = '', ...args] = [...runAs.prefix, ...command]
   const user = runAs.switchUser ? runAs.owner : {}
-  return spawn(program, args, { ...options, ...user, env: runAs.env })
+  const stdio = runAs.lockFd === undefined ? options.stdio : [...options.stdio, runAs.lockFd]
+  return spawn(program, args, { ...options, ...user, stdio, env: runAs.env })
 }
 
 /** Returns the system's error when Postgres ended for want of open files, of which it needs more than Node; else undefined. */

@@ -1,47 +1,93 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { acquireLock, isLocked } from '../../src/embedded/lock.ts'
 import { openForEach } from '../kit/open-for.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 const folder = openForEach(() => openTempDir('lock'))
+const pathOf = (program: string) =>
+  execFileSync('sh', ['-c', `command -v ${program}`])
+    .toString()
+    .trim()
 
-/** Writes the lock of a dead holder whose number another process has by now. */
-async function writeDeadHolder(name: string): Promise<string> {
-  const token = randomUUID()
-  const holder = { pid: process.pid, startedAt: 'another time', token }
-  await writeFile(join(folder.path, name), JSON.stringify(holder))
-  return token
+/** What the machine has to lock with: programs of its own, or one that says so and exits. */
+const REFUSED = "echo 'flock: 3: No locks available' >&2; exit"
+const MACHINES: ReadonlyArray<[what: string, isKernelLock: boolean, programs: Record<string, string>]> = [
+  ['flock', true, { flock: '' }],
+  ['perl where flock is missing', true, { perl: '' }],
+  ['identity where flock and perl are missing', false, {}],
+  ['identity where the file system refuses it', false, { flock: `${REFUSED} 71` }],
+  ['identity where it refuses it to busybox', false, { flock: `${REFUSED} 1` }],
+]
+
+/** Leaves this process no other programs than these. */
+async function usePrograms(programs: Record<string, string>): Promise<void> {
+  const bin = join(folder.path, 'bin')
+  await mkdir(bin)
+  for (const [name, script] of Object.entries(programs)) {
+    if (script === '') await symlink(pathOf(name), join(bin, name))
+    else await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  }
+  vi.stubEnv('PATH', bin)
+}
+afterEach(() => vi.unstubAllEnvs())
+
+const dataDir = () => folder.path
+const owner = () => join(dataDir(), 'postgres.owner')
+
+/** Describes a holder as it stands in the file of the lock: this process, but for what is given. */
+async function writeHolder(changed: Record<string, unknown>): Promise<void> {
+  const lock = await acquireLock(dataDir())
+  const self = JSON.parse(await readFile(owner(), 'utf8'))
+  await lock?.release()
+  await writeFile(owner(), JSON.stringify({ ...self, token: randomUUID(), ...changed }))
 }
 
-it.each([
-  ['a free lock', false],
-  ['the lock of a dead holder', true],
-])(
-  'gives %s to one of many that acquire it at once, and to the next after its release',
-  async (_what, isDead) => {
-    for (let round = 0; round < 5; round++) {
-      if (isDead) await writeDeadHolder('postgres.owner')
-      const asked = await Promise.all(Array.from({ length: 20 }, () => acquireLock(folder.path)))
+describe.each(MACHINES)('a lock by %s', (_what, isKernelLock, programs) => {
+  it.each([
+    ['a free lock', false],
+    ['the lock of a dead holder', true],
+  ])('gives %s to one of many at once, and to the next after its release', async (_which, isDead) => {
+    await usePrograms(programs)
+    for (let round = 0; round < 2; round++) {
+      if (isDead) await writeHolder({ startedAt: 'another time' })
+      const asked = await Promise.all(Array.from({ length: 10 }, () => acquireLock(dataDir())))
       const given = asked.filter((one) => one !== undefined)
       expect(given).toHaveLength(1)
-      expect(await isLocked(folder.path)).toBe(true)
+      expect(await isLocked(dataDir())).toBe(true)
       await given[0]?.release()
-      expect(await isLocked(folder.path)).toBe(false)
-      expect(await readdir(folder.path)).toEqual([])
+      expect(await isLocked(dataDir())).toBe(false)
+      expect(await readdir(dataDir())).toEqual(['bin', 'postgres.owner'])
     }
-  },
-)
+    expect((await stat(owner())).mode & 0o777).toBe(0o600)
+  })
 
-it('follows holders that died one after another while taking over, and removes their files', async () => {
-  const first = await writeDeadHolder('postgres.owner')
-  const second = await writeDeadHolder(`postgres.owner.${first}`)
-  await writeDeadHolder(`postgres.owner.${second}`)
-  expect(await isLocked(folder.path)).toBe(false)
-  const lock = await acquireLock(folder.path)
-  expect(await readdir(folder.path)).toEqual(['postgres.owner'])
-  expect(await acquireLock(folder.path)).toBeUndefined()
-  await lock?.release()
+  it.each([
+    ['of another musette', { isKernelLock: false }],
+    ['of 1.1.0', { isKernelLock: undefined, place: undefined }],
+  ])('takes nothing from a living holder %s without a lock of the kernel', async (_who, changed) => {
+    await usePrograms(programs)
+    await writeHolder(changed)
+    expect(await acquireLock(dataDir(), 'owner', { takeOver: true })).toBeUndefined()
+    expect(await isLocked(dataDir())).toBe(true)
+  })
+
+  it.each(['another boot', 'another pid namespace'])(
+    `${isKernelLock ? 'takes a free lock from' : 'needs a word to take a lock from'} a holder of %s`,
+    async (which) => {
+      await usePrograms(programs)
+      await writeHolder({})
+      const { place } = JSON.parse(await readFile(owner(), 'utf8'))
+      const [boot, namespace] = String(place).split(' ')
+      await writeHolder({ place: which === 'another boot' ? `b00t ${namespace}` : `${boot} pid:[1]` })
+      expect(await isLocked(dataDir())).toBe(!isKernelLock)
+      if (!isKernelLock) expect(await acquireLock(dataDir())).toBeUndefined()
+      const lock = await acquireLock(dataDir(), 'owner', { takeOver: !isKernelLock })
+      expect(lock).toBeDefined()
+      await lock?.release()
+    },
+  )
 })
