@@ -19,6 +19,7 @@ import {
   type Tools,
 } from './cluster.ts'
 import { acquireLock, type Lock } from './lock.ts'
+import { readElsewhere } from './owner.ts'
 import { startServer, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
 import { detectRunAs, removeOwnDirectory } from './run-as.ts'
@@ -62,15 +63,16 @@ async function readMajorChange(dataDir: string) {
  */
 export async function changeMajor<T>(
   deps: { log: Logger; signal: AbortSignal },
-  input: { dataDir: string; copy: (servers: Servers) => Promise<T>; isPlan?: boolean },
+  input: { dataDir: string; copy: (servers: Servers) => Promise<T>; isPlan?: boolean; takeOver?: boolean },
 ): Promise<{ change: MajorChange; copied?: T } | undefined> {
   // Without the lock, because each start asks.
   if (!(await readMajorChange(input.dataDir))) return undefined
   const dataDir = await realpath(input.dataDir)
-  const lock = await acquireLock(dataDir)
+  const lock = await acquireLock(dataDir, 'owner', { takeOver: input.takeOver ?? false })
   if (!lock) {
     const message = `another process runs the embedded Postgres in ${dataDir}, which is of an earlier major; stop that, such as musette start, then run it again`
-    throw (await readChanging(dataDir)) ?? new TransientError('embedded_in_use', message)
+    const elsewhere = await readElsewhere(dataDir)
+    throw (await readChanging(dataDir)) ?? elsewhere ?? new TransientError('embedded_in_use', message)
   }
   try {
     await settleChange(dataDir)

@@ -20,7 +20,7 @@ import { openBinaries, resolveBinaryPackage } from './binaries.ts'
 import { readChanging, settleChange } from './change-major.ts'
 import { hasCluster, makeSharedUrl, makeUrl, prepareCluster, readDiskFull, setPassword } from './cluster.ts'
 import { acquireLock, isLocked, type Lock } from './lock.ts'
-import { findElsewhere, readOwnerLife, stopWithoutOwner } from './owner.ts'
+import { readElsewhere, readOwnerLife, stopWithoutOwner } from './owner.ts'
 import { type Server, startServer, tryConnect, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
 import { detectRunAs } from './run-as.ts'
@@ -93,7 +93,7 @@ async function openOrJoin(
     const waitedMs = Date.now() - begun
     const full = waitedMs > START_MS ? await readDiskFull(dataDir) : undefined
     const changing = waitedMs > SECOND ? await readChanging(dataDir) : undefined
-    const elsewhere = await findElsewhere(dataDir, waitedMs)
+    const elsewhere = await readElsewhere(dataDir, waitedMs)
     if (full || changing || elsewhere) throw full ?? changing ?? elsewhere
     if (waitedMs > JOIN_WITHIN_MS) {
       throw new TransientError(

@@ -1,9 +1,10 @@
-import { constants } from 'node:fs'
-import { type FileHandle, link, rename, rm, stat, writeFile } from 'node:fs/promises'
+import * as fs from 'node:fs'
+import { link, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { errorCode, isDiskFull } from '../kit/errors.ts'
-import { openPlainFile, orMissing, writeFlushed } from '../kit/files.ts'
-import { lockDescriptor } from '../kit/kernel-lock.ts'
+import { orMissing, writeFlushed } from '../kit/files.ts'
+import { lockDescriptor } from '../kit/folders/kernel-lock.ts'
 import { describeSelf, type Holder, judgeHolder, readHolder } from './holder.ts'
 
 /** A lock on a data directory, for one process at a time. */
@@ -15,6 +16,11 @@ export type Lock = {
 
 /** `owner` runs the server, `holder` keeps it running for other programs. */
 type LockName = 'owner' | 'holder'
+
+// Node closes a FileHandle that nothing refers to, and with it would go the lock.
+const open = promisify(fs.open)
+const close = promisify(fs.close)
+const SAFELY = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0)
 
 const pathOf = (dataDir: string, name: LockName) => join(dataDir, `postgres.${name}`)
 
@@ -30,14 +36,14 @@ export async function acquireLock(
 ): Promise<Lock | undefined> {
   const path = pathOf(dataDir, name)
   for (;;) {
-    const file = await openPlainFile(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+    const fd = await open(path, fs.constants.O_RDWR | fs.constants.O_CREAT | SAFELY, 0o600)
     let lock: Lock | undefined
     try {
-      const attempt = await lockDescriptor(file.fd)
+      const attempt = await lockDescriptor(fd)
       if (attempt === 'held') return undefined
       const isKernelLock = attempt === 'acquired'
       // 1.1.0 puts another file in its place.
-      if ((await file.stat()).ino !== (await stat(path).catch(orMissing))?.ino) continue
+      if ((await promisify(fs.fstat)(fd)).ino !== (await stat(path).catch(orMissing))?.ino) continue
       const found = await readHolder(path)
       if (found && !(isKernelLock && found.isKernelLock)) {
         const life = await judgeHolder(found)
@@ -45,11 +51,11 @@ export async function acquireLock(
       }
       const self = await describeSelf(isKernelLock)
       if (!isKernelLock) return await claimFile(path, { self, found })
-      await writeHolder(file, self)
-      lock = makeKernelLock(file)
+      await writeHolder(fd, self)
+      lock = makeKernelLock(fd)
       return lock
     } finally {
-      if (!lock) await file.close()
+      if (!lock) await close(fd)
     }
   }
 }
@@ -57,16 +63,16 @@ export async function acquireLock(
 /** Whether a process has a lock on `dataDir`, or may have it. */
 export async function isLocked(dataDir: string, name: LockName = 'owner'): Promise<boolean> {
   const path = pathOf(dataDir, name)
-  const file = await openPlainFile(path).catch(orMissing)
-  if (!file) return false
+  const fd = await open(path, fs.constants.O_RDONLY | SAFELY).catch(orMissing)
+  if (fd === undefined) return false
   try {
-    const attempt = await lockDescriptor(file.fd, '-s')
+    const attempt = await lockDescriptor(fd, '-s')
     if (attempt === 'held') return true
     const found = await readHolder(path)
     if (!found || (attempt === 'acquired' && found.isKernelLock)) return false
     return (await judgeHolder(found)) !== 'dead'
   } finally {
-    await file.close()
+    await close(fd)
   }
 }
 
@@ -75,20 +81,20 @@ export async function readLockHolder(dataDir: string, name: LockName = 'owner'):
   return readHolder(pathOf(dataDir, name))
 }
 
-function makeKernelLock(file: FileHandle): Lock {
+function makeKernelLock(fd: number): Lock {
   return {
-    fd: file.fd,
+    fd,
     async release() {
-      await file.truncate().catch(() => undefined)
-      await file.close()
+      await promisify(fs.ftruncate)(fd).catch(() => undefined)
+      await close(fd)
     },
   }
 }
 
-async function writeHolder(file: FileHandle, self: Holder): Promise<void> {
+async function writeHolder(fd: number, self: Holder): Promise<void> {
   try {
-    await file.truncate()
-    await file.write(JSON.stringify(self), 0)
+    await promisify(fs.ftruncate)(fd)
+    await promisify(fs.write)(fd, Buffer.from(JSON.stringify(self)), 0, undefined, 0)
   } catch (error) {
     // The kernel has the lock; the start of the server says that the disk is full.
     if (!isDiskFull(error)) throw error

@@ -8,6 +8,8 @@ import { signalServer } from './processes.ts'
 
 /** A server that its owner is starting is ready long before this. */
 const START_MS = 10 * SECOND
+/** A server that was just killed is gone within this. */
+const STOP_MS = 2 * SECOND
 
 /** Judges whether the process that the lock of `dataDir` names lives, see judgeHolder; undefined when it names none. */
 export async function readOwnerLife(dataDir: string) {
@@ -26,11 +28,15 @@ export async function stopWithoutOwner(dataDir: string): Promise<boolean> {
 }
 
 /** Returns the error for a server that this process cannot reach, because its owner runs in another container or on another host. */
-export async function findElsewhere(dataDir: string, waitedMs: number): Promise<TransientError | undefined> {
+export async function readElsewhere(
+  dataDir: string,
+  waitedMs = START_MS,
+): Promise<TransientError | undefined> {
   const owner = await readLockHolder(dataDir)
   if (!owner || (await judgeHolder(owner)) !== 'elsewhere') return undefined
-  // The server of a container on the same network is joined when it is ready.
-  if (waitedMs < START_MS && Date.now() - Date.parse(owner.since) < START_MS) return undefined
+  // The server of a container on the same network is joined when it is ready; one that stops frees the lock.
+  const isYoung = Date.now() - Date.parse(owner.since) < START_MS
+  if (waitedMs < (isYoung ? START_MS : STOP_MS)) return undefined
   const runs = `${formatHolder(owner)} runs the embedded Postgres in ${dataDir}, which cannot be reached from here`
   const there = owner.enter === '' ? 'run there: musette status' : `run: ${owner.enter} musette status`
   const start = `MUSETTE_DATA_DIR=${quoteShell(dataDir)} musette start --take-over`

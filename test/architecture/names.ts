@@ -6,9 +6,9 @@ const RETIRED =
   /^(?:house|patient|patiently|ballot|voice|handful|coaching|told|asked|strangers?|turns|dues|ring|door|figures|standings?|maintenance|offer|entity|dto|repository|bookmark|utils?|helpers?)$/
 /** Verbs that say too little at the head of a name. */
 const RETIRED_VERBS = /^(?:ask|take|tell|handle|manage)$/
-/** Names that others chose: methods that the library pg calls, a field of Home Assistant, and a setting in words for riders. */
+/** Names that others chose: methods that the library pg calls, a field of Home Assistant, a setting in words for riders, and an option. */
 const NAMED_BY_OTHERS =
-  /^(?:handle(?:RowDescription|DataRow|CopyData|CommandComplete|Error|ReadyForQuery)|entity_category|MUSETTE_KNOWN_RIDES)$/
+  /^(?:handle(?:RowDescription|DataRow|CopyData|CommandComplete|Error|ReadyForQuery)|entity_category|MUSETTE_KNOWN_RIDES|takeOver)$/
 
 const wordsOf = (name: string) =>
   name

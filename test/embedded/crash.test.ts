@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type EmbeddedPostgres, openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
+import { acquireLock } from '../../src/embedded/lock.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { openForAll, openForEach } from '../kit/open-for.ts'
@@ -86,6 +87,7 @@ describe('the files of a server', () => {
     await killAll('musette-watchdog')
     await child.kill('SIGKILL')
     expect(await shared()).toBe(url.split('?')[0])
+    expect(await acquireLock(folder.path), 'the lock, which the server has').toBeUndefined()
     const before = await readFile(join(folder.path, 'postgres/postmaster.pid'), 'utf8')
 
     const reopened = await open()
@@ -110,6 +112,7 @@ describe('the files of a server', () => {
   it('starts the server again, at the same URL, when it is killed', async () => {
     const { url } = await open()
     await killAll('bin/postgres -D')
+    expect(await acquireLock(folder.path)).toBeUndefined()
     expect(await eventually(() => queryOnce(url, 'SELECT number FROM kept'), { what: 'an answer' })).toEqual(
       [],
     )
@@ -131,10 +134,16 @@ describe('the files of a server', () => {
     expect(await shared()).toBeUndefined()
   })
 
-  it('takes the server over, at the same URL, when its owner is killed', async () => {
+  it.each([
+    ['its owner is', []],
+    ['owner, watchdog and server are', ['musette-watchdog', 'bin/postgres -D']],
+  ])('takes the server over, at the same URL, when %s killed', async (_what, others) => {
     const owner = start()
     await owner.opened
     const joined = await open()
+    // A stopped owner starts no other.
+    process.kill(owner.pid, 'SIGSTOP')
+    for (const text of others) await killAll(text)
     await owner.kill('SIGKILL')
     await eventually(() => joined.owned, { what: 'the take-over' })
     await isKept(joined.url)

@@ -140,14 +140,16 @@ const MADE = /^verify-[A-Za-z0-9]{6}$/
 
 /** Removes the folders of processes that were killed. */
 async function removeLeft(dataDir: string): Promise<void> {
-  const { isLocked } = await import('../../embedded/lock.ts')
+  const { acquireLock } = await import('../../embedded/lock.ts')
   const names = await readdir(dataDir).catch(orNone)
   for (const name of names.filter((each) => MADE.test(each))) {
     const folder = join(dataDir, name)
     const found = await lstat(folder).catch(() => undefined)
     // A young one may be about to be locked.
-    if (!found?.isDirectory() || Date.now() - found.mtimeMs < MINUTE || (await isLocked(folder))) continue
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+    if (!found?.isDirectory() || Date.now() - found.mtimeMs < MINUTE) continue
+    const lock = await acquireLock(folder)
+    if (lock) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+    await lock?.release()
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { readSharedUrl } from '../../embedded/embedded.ts'
 import { acquireLock, isLocked } from '../../embedded/lock.ts'
+import { readElsewhere } from '../../embedded/owner.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
 import { withClient } from '../../kit/postgres-client.ts'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
@@ -44,6 +45,8 @@ export async function shareDatabaseUrl(
     if (!(await isLocked(config.dataDir, 'holder'))) await startHolder(deps, options.signal)
     const url = await readSharedUrl(config.dataDir, options)
     if (url) return url
+    const elsewhere = await readElsewhere(config.dataDir, waited)
+    if (elsewhere) throw elsewhere
     await sleep(LOOK_EVERY_MS, options.signal)
   }
   throw new TransientError('embedded_not_started', 'the embedded Postgres did not start; run: musette doctor')

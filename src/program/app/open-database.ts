@@ -66,7 +66,8 @@ export async function assertDatabase({ databaseUrl, dataDir }: Config): Promise<
 export async function openUnmigrated(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
   if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
   const { openEmbeddedPostgres } = await import('../../embedded/embedded.ts')
-  const embedded = await openEmbeddedPostgres({ log, ...(signal && { signal }) }, { dataDir: config.dataDir })
+  const { dataDir, takeOver } = config
+  const embedded = await openEmbeddedPostgres({ log, ...(signal && { signal }) }, { dataDir, takeOver })
   return { url: embedded.url, isRunHere: () => embedded.owned, close: () => embedded.close() }
 }
 
@@ -92,7 +93,7 @@ export async function bringToMajor<P = undefined>(
   features: readonly CopyFeature[],
   { onProgress, plan }: { onProgress?: OnProgress; plan?: (url: string) => Promise<P> },
 ) {
-  const { databaseUrl, dataDir } = deps.config
+  const { databaseUrl, dataDir, takeOver = false } = deps.config
   if (databaseUrl || !features.some(({ copyTables }) => copyTables)) return undefined
   const { changeMajor } = await import('../../embedded/change-major.ts')
   const copy = async (servers: Servers) => {
@@ -106,7 +107,7 @@ export async function bringToMajor<P = undefined>(
     }
     return done
   }
-  return changeMajor(deps, { dataDir, copy, isPlan: plan !== undefined })
+  return changeMajor(deps, { dataDir, copy, isPlan: plan !== undefined, takeOver })
 }
 
 /** Reads which files changes of major have kept, see readKept. */

@@ -29,6 +29,8 @@ export type Config = ReturnType<typeof toConfig> &
     features: ReadonlyMap<SettingsGroup, unknown>
     /** the file of `--settings`, also for processes that this one starts */
     envFile: string | undefined
+    /** given by `start --take-over` */
+    takeOver?: boolean
     setIn: Readonly<Record<string, string>>
   }>
 

@@ -4,7 +4,7 @@ import { SECOND } from '../../../kit/time.ts'
 import { ROLES, type Role } from '../../daemon/roles.ts'
 import { EXIT } from '../../frame/context.ts'
 import { MIRROR } from '../../frame/help-of-verbs.ts'
-import { defineVerb, option } from '../../frame/verb.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 
 /** Longer than a token request may take, because it is never cancelled; shorter than a container's grace of a minute. */
 const STOP_WITHIN_MS = 55 * SECOND
@@ -16,10 +16,15 @@ const roles = option('--roles <roles>', 'which parts, separated by commas', pars
 roles.argChoices = [...ROLES]
 roles.defaultValueDescription = 'all of them'
 
+const takeOver = flag(
+  '--take-over',
+  'start the embedded Postgres although nothing here can tell whether the process that ran it elsewhere has ended',
+)
+
 export const startVerb = defineVerb({
   name: 'start',
   description: 'run the daemon until a signal stops it',
-  options: { roles },
+  options: { roles, takeOver },
   help: {
     settings: [
       ...MIRROR,
@@ -44,16 +49,18 @@ export const startVerb = defineVerb({
   },
   needs: 'nothing',
   logsWork: true,
-  async run({ config, log, signal }, { roles }): Promise<undefined> {
+  async run({ config, log, signal }, { roles, takeOver = false }): Promise<undefined> {
     const { toggleDebug } = await import('../../../log.ts')
     // Before anything is opened: without a listener this signal ends the process.
     process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
     const { openDaemon } = await import('../../daemon/daemon.ts')
     for (;;) {
-      const daemon = await openDaemon(config, log, { roles, signal }).catch((error: unknown) => {
-        if (isAbort(error, signal)) return undefined
-        throw error
-      })
+      const daemon = await openDaemon({ ...config, takeOver }, log, { roles, signal }).catch(
+        (error: unknown) => {
+          if (isAbort(error, signal)) return undefined
+          throw error
+        },
+      )
       // A stop during the opening is not a failure of a daemon.
       if (!daemon) return
       const stopped = signal.aborted || once(signal, 'abort')
