@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
+import { makeFolderLock } from '../../kit/folders/folder-lock.ts'
 import { openFolder } from '../../kit/folders/folder.ts'
 import { claimFolder, type DatabaseIdentity } from '../../kit/folders/folder-owner.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
@@ -63,7 +64,7 @@ const MAX_ARCHIVE_BYTES = 16_384 * MIB
  * Opens the drop folder: creates it when it is missing, watches it, scans it now, after every change and every minute, and passes each file
  * at rest to `importFile`, one call a file at a time. Events are hints, the scan is the truth. In `move` mode an imported file goes to
  * `done/<year-month>/` or `failed/` below its account's folder; in `keep` mode no file is touched and an unchanged one is not imported
- * again until a restart. A folder that another database uses is left alone. Never throws for a problem of the folder: `show` reports it.
+ * again until a restart. A folder that another database uses is left alone; of several processes one watches it at a time. Never throws for a problem of the folder: `show` reports it.
  */
 export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOptions) {
   const { log, now } = deps
@@ -92,6 +93,9 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   let left: Parameters<typeof reporter.report>[1] = { unownedFolders: [], leftOut: [], leftOutCount: 0 }
   let walkBegan: Date | undefined
   let hasMore = false
+  const lock = makeFolderLock(dir)
+  /** Another process watches the folder: this one takes its place when that ends, and reports nothing until then. */
+  let isStandby = false
 
   // The scan reports a missing folder anyway.
   await openFolder(dir, { mode: DROP_MODE })
@@ -114,7 +118,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   }
 
   async function report(): Promise<void> {
-    if (!abort.signal.aborted) await reporter.report(now().getTime(), left)
+    if (!(abort.signal.aborted || isStandby)) await reporter.report(now().getTime(), left)
   }
 
   /** Walks once and starts the work on the files found; returns for how many. Never throws. */
@@ -123,7 +127,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     try {
       if (!(await watch.check())) return 0
       const owner = await findOwner()
-      if (!owner || !(await isClaimed(owner.database))) return 0
+      if (!owner || !(await isClaimed(owner.database)) || !(await isFirst())) return 0
       const { accounts } = owner
       await checkWritable()
       await moved.moveChangedBack()
@@ -217,6 +221,14 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     return foreign === undefined
   }
 
+  /** Returns whether this process watches the folder: also two copies of one database would send each file twice. */
+  async function isFirst(): Promise<boolean> {
+    const wasStandby = isStandby
+    isStandby = !(await lock.acquire())
+    if (isStandby && !wasStandby) log.info({ dir }, 'another process watches the drop folder')
+    return !isStandby
+  }
+
   async function checkWritable(): Promise<void> {
     if (afterUpload === 'keep') return
     try {
@@ -253,6 +265,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       await watch.close()
       await Promise.all(working)
       await moved.moveChangedBack()
+      await lock.release()
     },
   }
 }

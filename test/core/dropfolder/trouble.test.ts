@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { claimFolder, OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeIdentity } from '../../kit/identity.ts'
@@ -94,5 +94,21 @@ describe('the folder', () => {
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(1)
     expect(rig.report()).toEqual([])
+  })
+
+  it.each([
+    ['is left to it until it ends', undefined, 0],
+    ['is also used where the system has no locks', '/nowhere', 1],
+  ])('that another process watches %s, whatever database it has', async (_what, path, sharedBy) => {
+    if (path !== undefined) vi.stubEnv('PATH', path)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    rig = await openRig({ afterUpload: 'keep' })
+    const copy = await openRig({ afterUpload: 'keep', dir: rig.dir })
+    await rig.drop('ride.fit')
+    await copy.folder.scan()
+    expect([rig.imported, copy.imported].map(({ length }) => length)).toEqual([1, sharedBy])
+    await rig.folder.close()
+    await copy.folder.scan()
+    expect(copy.imported).toHaveLength(1)
   })
 })
