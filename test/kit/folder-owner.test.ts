@@ -44,7 +44,7 @@ describe('a folder that databases may share by mistake', () => {
     expect(await claimFolder(dir, restored)).toBeUndefined()
     for (const database of [IDENTITY, other])
       expect(await claimFolder(dir, database)).toMatchObject({
-        found: expect.stringContaining('a database that was restored from a backup of this one'),
+        found: expect.stringContaining('another database of the same identity'),
       })
     expect(await claimFolder(dir, makeIdentity(restored))).toBeUndefined()
     expect(await claimFolder(dir, restored)).toBeDefined()

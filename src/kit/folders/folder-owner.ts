@@ -78,7 +78,7 @@ export function describeForeign(
   const run = `rm ${quoteShell(join(dir, OWNER_FILE))}`
   const whose =
     owner.identity === identity
-      ? 'a database that was restored from a backup of this one'
+      ? 'another database of the same identity (one is a copy of the other, or was restored from its backup)'
       : `another database of musette (identity ${owner.identity})`
   const found = `${dir} is used by ${whose}, so this one leaves it alone; name another folder, or when that database no longer runs, give the folder to this one`
   return { found, run }

@@ -9,6 +9,7 @@ import { ACCOUNT_NAMES, ConfigError, commandFor, isAccountName } from '../../kit
 import { makeReleaseStack } from '../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 import type { Config } from '../config/config.ts'
+import { followCopiedData } from './copied-data.ts'
 import { finishRotation } from './key-rotation.ts'
 import {
   assertDatabase,
@@ -53,6 +54,7 @@ export async function openLocalApp(
       { store, config, log, signal },
       { connectionString: database.url, preparation: config.databaseUrl ? preparation : 'migrate' },
     )
+    await followCopiedData({ log }, { database, dataDir: config.dataDir })
     const { identity } = await store.read(findIdentity)
     const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir, identity })
     await finishRotation({ store, log }, config)

@@ -17,6 +17,7 @@ import { ConfigError, errorCode, errorLine } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { quoteShell } from '../../kit/text.ts'
 import type { Config } from '../config/config.ts'
+import { followCopiedData } from './copied-data.ts'
 
 export type Database = {
   url: string
@@ -41,6 +42,7 @@ export async function openDatabase(
   if (config.databaseUrl) return database
   try {
     await migrateTables({ config, log, signal }, database.url)
+    await followCopiedData({ log }, { database, dataDir: config.dataDir })
     return database
   } catch (error) {
     if (preparation === 'read' && errorCode(error) === 'database_newer') return database

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { findIdentity } from '../../core/store/database-facts.ts'
 import { followDatabase, type SeenChange } from '../../core/store/feed/follow-database.ts'
 import { checkSchema } from '../../core/store/migration/schema-version.ts'
@@ -7,6 +6,7 @@ import { readPlainFile, writeDurably } from '../../kit/files.ts'
 import { startWork } from '../../kit/release-stack.ts'
 import { MINUTE, sleep } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
+import { seenChangePath } from '../app/copied-data.ts'
 
 /** How often it looks, ms: a few queries of small tables. */
 const LOOK_EVERY_MS = 1 * MINUTE
@@ -25,7 +25,7 @@ export async function openDatabaseWatch(
     onChanged = resolve
   })
   const { identity } = await store.read(findIdentity)
-  const path = join(config.dataDir, `newest-change-${identity}.json`)
+  const path = seenChangePath(config.dataDir, identity)
   let seen: SeenChange | undefined = await readPlainFile(path)
     .then((text) => JSON.parse(String(text)))
     .catch(() => undefined)

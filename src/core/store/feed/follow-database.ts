@@ -27,3 +27,13 @@ export async function followDatabase(tx: Tx, seen?: SeenChange) {
   )
   return { database: await findIdentity(tx), newest: rows[0] }
 }
+
+/**
+ * Begins a line in a copy of a database's files, which Postgres cannot tell; the lines before it, and their folders, are those of the other
+ * one. Finds identity and line.
+ */
+export async function beginCopy(tx: Tx) {
+  await tx.client.query(`SELECT musette.begin_line('copy')`)
+  await tx.client.query(`UPDATE training.database SET earlier_lines = '{}'`)
+  return findIdentity(tx)
+}
