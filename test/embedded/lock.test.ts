@@ -76,7 +76,7 @@ describe.each(MACHINES)('a lock by %s', (_what, isKernelLock, programs) => {
   })
 
   it.each(['another boot', 'another pid namespace'])(
-    `${isKernelLock ? 'takes a free lock from' : 'needs a word to take a lock from'} a holder of %s`,
+    'from a holder of %s is taken when the kernel has freed it, else only by word',
     async (which) => {
       await usePrograms(programs)
       await writeHolder({})

@@ -127,7 +127,8 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     try {
       if (!(await watch.check())) return 0
       const owner = await findOwner()
-      if (!owner || !(await isClaimed(owner.database)) || !(await isFirst())) return 0
+      if (!owner || !(await isClaimed(owner.database))) return 0
+      if (!(await isFirst())) return 0
       const { accounts } = owner
       await checkWritable()
       await moved.moveChangedBack()
