@@ -2,7 +2,6 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { closeAfter } from '../../kit/release-stack.ts'
-import type { Database } from './open-database.ts'
 
 /** The file with the newest change that the daemon saw of a database. */
 export function seenChangePath(dataDir: string, identity: string): string {
@@ -15,7 +14,7 @@ export function seenChangePath(dataDir: string, identity: string): string {
  */
 export async function followCopiedData(
   { log }: { log: Logger },
-  { database, dataDir }: { database: Database; dataDir: string },
+  { database, dataDir }: { database: { url: string; isRunHere?(): boolean }; dataDir: string },
 ): Promise<void> {
   if (!database.isRunHere?.()) return
   const { followCopy } = await import('../../embedded/copied.ts')
