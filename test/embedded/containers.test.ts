@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openForAll, openForEach } from '../kit/open-for.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { distPath, listProcessesNaming, runNode } from '../kit/processes.ts'
+import { distPath, listProcessesNaming, runNode, startNode } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { copyMade, openMade } from './made.ts'
 import { type Child, startChild } from './owner-child.ts'
@@ -113,4 +114,25 @@ describe.runIf(canUnshare)('a server in another container', () => {
     expect((await open()).owned).toBe(true)
     expect(other.exitCode ?? other.signalCode).toBeNull()
   })
+})
+
+it('a database that ran elsewhere is started by the command that status names, where nothing can lock', async () => {
+  const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off', PATH: join(folder.path, 'nothing') }
+  const token = randomUUID()
+  const holder = {
+    pid: 1,
+    startedAt: 'then',
+    token,
+    place: 'another boot',
+    host: 'nas',
+    since: '2026-01-02T03:04:05Z',
+  }
+  await writeFile(join(folder.path, 'postgres.owner'), JSON.stringify(holder))
+  const { code, stderr } = await runNode([distPath('main.js'), 'status'], { env })
+  expect(stderr).toContain('musette (process 1 on nas) since 2026-01-02 03:04 UTC runs the embedded Postgres')
+  expect(code).toBe(4)
+  const [, command = ''] = /run: MUSETTE_DATA_DIR=\S+ musette (start --take-over)$/m.exec(stderr) ?? []
+  const daemon = startNode([distPath('main.js'), ...command.split(' ')], { env })
+  await daemon.waitForLine(/embedded Postgres is ready/)
+  expect(await daemon.kill()).toMatchObject({ code: 0 })
 })
