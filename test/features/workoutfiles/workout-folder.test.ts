@@ -106,7 +106,7 @@ describe('the workout folder', () => {
     ['a file', (path: string) => writeFile(path, 'mine'), 'mv PATH PATH.old'],
     ['a pipe', (path: string) => execFileSync('/usr/bin/env', ['mkfifo', path]), 'mv PATH PATH.old'],
   ])(
-    "%s in the place of an account's folder is left alone, until the command is typed",
+    '%s in the place of the folder of an account is left alone, until the command is typed',
     async (_, plant, command) => {
       const victim = join(temp.path, 'sub', 'victim')
       await mkdir(victim, { recursive: true })
