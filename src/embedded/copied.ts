@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, open, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { openPlainFile, orMissing, renameDurably } from '../kit/files.ts'
+import type { FileHandle } from 'node:fs/promises'
+import { orMissing } from '../kit/files.ts'
+import { openFolder } from '../kit/folders/folder.ts'
 import { parseIfJson } from '../kit/json.ts'
 import { closeAfter } from '../kit/release-stack.ts'
 
@@ -17,21 +17,24 @@ type Origin = { inode: string; born: string }
  * each mount, and some know no time of birth. The number of the device changes when a machine or a container starts again.
  */
 export async function followCopy(dataDir: string, onCopy: () => Promise<void>): Promise<void> {
-  const path = join(dataDir, FILE)
-  const file = await openPlainFile(path).catch(orMissing)
-  const found = file && (await closeAfter(file, readRecorded))
-  if (found?.recorded && !isOther(found.recorded, found.own)) return
-  if (found?.recorded) await onCopy()
-  const scratch = `${path}.${randomUUID()}`
-  try {
-    await closeAfter(await open(scratch, 'wx', 0o600), async (made) => {
-      await made.writeFile(JSON.stringify(await readOrigin(made)))
-      await made.sync()
-    })
-    await renameDurably(scratch, path)
-  } finally {
-    await rm(scratch, { force: true })
-  }
+  await closeAfter(await openFolder(dataDir), async (folder) => {
+    const file = await folder.open(FILE).catch(orMissing)
+    const found = file && (await closeAfter(file, readRecorded))
+    if (found?.recorded && !isOther(found.recorded, found.own)) return
+    if (found?.recorded) await onCopy()
+    const scratch = `${FILE}.${randomUUID()}`
+    try {
+      await closeAfter(await folder.create(scratch, 0o600), async (made) => {
+        await made.writeFile(JSON.stringify(await readOrigin(made)))
+        await made.sync()
+      })
+      await folder.rename(scratch, folder, FILE)
+      await folder.sync()
+    } catch (error) {
+      await folder.unlink(scratch).catch(() => undefined)
+      throw error
+    }
+  })
 }
 
 async function readRecorded(file: FileHandle) {

@@ -1,12 +1,11 @@
-import { type FileHandle, open, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { type FileHandle, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { isIgnored } from '../../../core/dropfolder/walk-folder.ts'
 import { type ByteSource, type DroppedFit, type Fault, refused } from '../../../core/fit/archive.ts'
 import { isDroppable } from '../../../core/fit/fit-names.ts'
 import { unpackDropped } from '../../../core/fit/unpack.ts'
 import { ConfigError, errorCode } from '../../../kit/errors.ts'
-import { NO_WAIT } from '../../../kit/files.ts'
 import { readableName } from '../../../kit/folders/file-name.ts'
 import { openBelow, openFolder } from '../../../kit/folders/folder.ts'
 import { oddKindOf, type Steps, walkFolders } from '../../../kit/folders/walk.ts'
@@ -69,12 +68,9 @@ async function openIn(top: string, steps: Steps, name: Buffer): Promise<FileHand
 /** Opens a named file; a pipe would keep the command waiting, deaf to signals. Throws ConfigError `not_a_plain_file`, and Node's errors. */
 async function openNamed(path: string): Promise<FileHandle> {
   const kind = oddKindOf(await stat(path))
-  if (kind === undefined) {
-    const file = await open(path, NO_WAIT)
-    if ((await file.stat()).isFile()) return file
-    await file.close()
-  }
-  throw new ConfigError('not_a_plain_file', describeOdd(kind ?? 'no plain file'))
+  if (kind !== undefined) throw new ConfigError('not_a_plain_file', describeOdd(kind))
+  const real = await realpath(path)
+  return closeAfter(await openFolder(dirname(real)), (folder) => folder.open(basename(real)))
 }
 
 function describeOdd(kind: string): string {
