@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
-import { makeFolderLock } from '../../kit/folders/folder-lock.ts'
 import { openFolder } from '../../kit/folders/folder.ts'
+import { makeFolderLock } from '../../kit/folders/folder-lock.ts'
 import { claimFolder, type DatabaseIdentity } from '../../kit/folders/folder-owner.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { makeSemaphore } from '../../kit/semaphore.ts'
