@@ -1,32 +1,36 @@
-import * as fs from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { promisify } from 'node:util'
-import { lockDescriptor } from './kernel-lock.ts'
-
-const FOLDER = fs.constants.O_RDONLY | (fs.constants.O_DIRECTORY ?? 0)
+import { closeAfter } from '../release-stack.ts'
+import { type Folder, openFolder } from './folder.ts'
 
 /** Makes the lock of a folder, which one process at a time has, whatever database it uses. The kernel frees the lock when the process ends. */
 export function makeFolderLock(dir: string) {
-  let held: { fd: number; stats: fs.Stats } | undefined
+  let held: Folder | undefined
 
   async function release(): Promise<void> {
-    const { fd } = held ?? {}
+    const folder = held
     held = undefined
-    if (fd !== undefined) await promisify(fs.close)(fd)
+    await folder?.close()
+  }
+
+  /** Another folder may have taken the place of the locked one. */
+  async function isHeld(): Promise<boolean> {
+    if (!held) return false
+    const now = await closeAfter(await openFolder(dir), (folder) => folder.stats())
+    const { ino, dev } = await held.stats()
+    return now.ino === ino && now.dev === dev
   }
 
   return {
     /** Acquires the lock; true also where no lock of the kernel exists. Throws Node's errors of the disk. */
     async acquire(): Promise<boolean> {
-      const { ino, dev } = await stat(dir)
-      if (held?.stats.ino === ino && held.stats.dev === dev) return true
+      if (await isHeld()) return true
       await release()
-      const fd = await promisify(fs.open)(dir, FOLDER)
-      const stats = await promisify(fs.fstat)(fd)
-      held = { fd, stats }
-      const attempt = await lockDescriptor(fd)
-      if (attempt === 'held') await release()
-      return attempt !== 'held'
+      const folder = await openFolder(dir)
+      if ((await folder.lock()) === 'held') {
+        await folder.close()
+        return false
+      }
+      held = folder
+      return true
     },
     release,
   }

@@ -18,6 +18,7 @@ import { ConfigError, errorCode } from '../errors.ts'
 import { orMissing } from '../files.ts'
 import { closeAfter } from '../release-stack.ts'
 import { quoteShell } from '../text.ts'
+import { type LockAttempt, lockDescriptor } from './kernel-lock.ts'
 
 /** The name of an entry of a folder, without a slash. Old devices write names that are not UTF-8: they are kept as bytes. */
 export type Name = Buffer | string
@@ -55,6 +56,8 @@ export type Folder = Readonly<{
   /** Makes a file of mode 0600 under a temporary name (see UNFINISHED); it gets its own when it is complete on the disk. */
   createDurable(name: string): Promise<DurableFile>
   chmod(mode: number): Promise<void>
+  /** Tries once to lock the folder against other processes until it is closed, see lockDescriptor. */
+  lock(): Promise<LockAttempt>
   /** Throws Node's errors where this user may not write into the folder. */
   assertWritable(): Promise<void>
   /** Flushes the entries to the disk; does nothing where the system cannot. */
@@ -270,6 +273,7 @@ function makeFolder(
         },
       }
     },
+    lock: () => run(async () => (handle ? lockDescriptor(handle.fd) : 'unsupported')),
     chmod: (mode) => run(async () => handle?.chmod(mode).catch(orUnsupported)),
     assertWritable: () => run(() => access(via, constants.W_OK)),
     sync: () => run(async () => handle?.sync().catch(orUnsupported)),
