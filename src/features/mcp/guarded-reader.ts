@@ -6,11 +6,8 @@ import { ConfigError, errorLine, isAbort, TransientError } from '../../kit/error
 import { withClient } from '../../kit/postgres-client.ts'
 import { makeSemaphore } from '../../kit/semaphore.ts'
 import { type JoinedSignal, joinSignals, SECOND, sleep } from '../../kit/time.ts'
-import {
-  makeReadingSessions,
-  type ReadingPlace,
-  type ReadingSession,
-} from '../../program/query/reading-session.ts'
+import type { ReadingPlace } from '../../program/query/reader-url.ts'
+import { makeReadingSessions, type ReadingSession } from '../../program/query/reading-session.ts'
 import { type Field, ResultTooLarge, type Row } from '../../program/query/statement.ts'
 
 type GuardedStatement = {

@@ -14,10 +14,10 @@ import {
   findAccountId,
   findReaderLogins,
   findWritableSchemas,
-  readerUrl,
   renewReaderLogins,
   upsertReaderLogin,
 } from '../../program/query/reader-login.ts'
+import { readerUrl } from '../../program/query/reader-url.ts'
 
 export type ReaderLogin = Awaited<ReturnType<typeof upsertReader>>
 
@@ -79,7 +79,7 @@ export async function upsertReader(
       }
     })
     // The password is shown once and not stored.
-    return { url: readerUrl(database.url, name, password), ...found }
+    return { url: readerUrl(database.url, { name, password }), ...found }
   } catch (error) {
     if (sqlstateOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
     const message =

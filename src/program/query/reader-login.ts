@@ -142,27 +142,6 @@ async function setLogin(
   await tx.client.query(changes.map((change) => `${role} ${change}`).join('; '))
 }
 
-/** Returns the connection URL of a login, from the URL of the owner. */
-export function readerUrl(databaseUrl: string, name: string, password: string): string {
-  const url = new URL(databaseUrl)
-  // The owner's credentials are not for the analyst; and programs older than Postgres 16 refuse `require_auth`.
-  for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
-    url.searchParams.delete(field)
-  }
-  // Transactions of this login are read-only at every server.
-  if (url.searchParams.get('target_session_attrs') === 'read-write')
-    url.searchParams.set('target_session_attrs', 'primary')
-  if (url.host === '') {
-    // The URL of a socket has no host, so user and password are in the query.
-    url.searchParams.set('user', name)
-    url.searchParams.set('password', password)
-  } else {
-    url.username = name
-    url.password = encodeURIComponent(password)
-  }
-  return url.href
-}
-
 /** Finds the key of the account of this name; undefined without a name. Throws ConfigError `no_account`. */
 export async function findAccountId(tx: Tx, name: string | undefined): Promise<number | undefined> {
   if (name === undefined) return undefined

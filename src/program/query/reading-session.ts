@@ -1,38 +1,13 @@
-import { createHash, createHmac } from 'node:crypto'
-import type pg from 'pg'
-import type { Logger } from 'pino'
 import { empty, sqlstateOf } from '../../core/store/database-errors.ts'
-import { assertOneAccount, findHeldAccounts, holdToAccount } from '../../core/store/migration/one-account.ts'
-import { checkSchema } from '../../core/store/migration/schema-version.ts'
-import { openStore } from '../../core/store/store.ts'
 import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../../kit/errors.ts'
 import { PostgresClient } from '../../kit/postgres-client.ts'
 import { type ConnectionOptions, openGuardedConnection } from './connection.ts'
-import { findAccountId, isLoginFor, readerUrl, upsertReaderLogin } from './reader-login.ts'
-
-export type ReadingPlace = {
-  /** the URL of the owner */
-  connectionString: string
-  /** the URL of a login that reads schema training; undefined: musette makes one */
-  readerUrl?: string | undefined
-  /** whether no other program uses this server */
-  wholeServer: boolean
-  /** the name of the only account that may be read; undefined: all */
-  account?: string | undefined
-}
-
-type ReadingDeps = {
-  log: Logger
-  /** who writes the statements: assistants, or people in `musette sql` */
-  readers: 'assistants' | 'people'
-  find: () => Promise<ReadingPlace>
-}
+import { deriveLogin, type ReadingDeps, type ReadingPlace, readerUrl } from './reader-url.ts'
 
 type Options = Omit<ConnectionOptions, 'connectionString'>
 type Found = { url: string; place: ReadingPlace }
 export type ReadingSession = Awaited<ReturnType<ReturnType<typeof makeReadingSessions>['open']>>
 
-const INSUFFICIENT_PRIVILEGE = '42501'
 /** A pooler's answer to a login that it does not know. */
 const PROTOCOL_VIOLATION = '08P01'
 /** A server that is only read may be read by its owner. */
@@ -58,9 +33,7 @@ export function loginOptions(config: { databaseUrl?: string | undefined; readerU
 export function makeReadingSessions(deps: ReadingDeps) {
   let login: Promise<Found> | undefined
   const findLogin = (renew: boolean): Promise<Found> => {
-    const found = deps
-      .find()
-      .then(async (place) => ({ place, url: await findReadingLogin(deps, { ...place, renew }) }))
+    const found = deps.find().then(async (place) => ({ place, url: await findUrl(deps, place, renew) }))
     login = found
     found.catch(() => {
       if (login === found) login = undefined
@@ -123,85 +96,15 @@ async function assertHarmless(
   }
 }
 
-/**
- * Finds the login that reads, or makes it: one for each kind of readers of a database and its owner, and one more for each account that is read
- * alone. Its password is derived from the owner's, so it is stored nowhere and every process finds the same one. Whether people's login
- * exists is seen when it connects. Throws the errors of the schema check, ConfigError `no_account`, `reader_unavailable` and
- * `one_account_unsupported`.
- */
-async function findReadingLogin(
-  { log, readers }: Pick<ReadingDeps, 'log' | 'readers'>,
-  { connectionString, account, renew, ...place }: ReadingPlace & { renew: boolean },
-): Promise<string> {
-  if (place.readerUrl !== undefined) {
-    if (account === undefined) return place.readerUrl
-    const message =
-      'the login of MUSETTE_READER_URL reads every account; leave out the account, or MUSETTE_READER_URL'
-    throw new ConfigError('reader_unavailable', message)
-  }
-  const urlOf = (login: { name: string; password: string }) =>
-    readerUrl(connectionString, login.name, login.password)
-  if (readers === 'people' && !renew) {
-    const login = deriveLogin(readers, new PostgresClient({ connectionString }))
-    if (login) return urlOf(login)
-  }
-  const store = openStore({ log }, { connectionString, maxConnections: 1 })
-  try {
-    const found = await store.read(async (tx) => {
-      // People read a database of another version too.
-      if (readers === 'assistants') await checkSchema(tx)
-      const accountId = await findAccountId(tx, account)
-      const login = deriveLogin(readers, tx.client as unknown as pg.Client, accountId)
-      if (!login) throw refusalOf(readers, 'has no password')
-      const isHeld =
-        accountId === undefined || (await findHeldAccounts(tx.client, login.name)).includes(accountId)
-      return { ...login, accountId, isComplete: isHeld && (await isLoginFor(tx, readers, login.name)) }
-    })
-    const { accountId } = found
-    if (renew || !found.isComplete) {
-      if (accountId !== undefined) await assertOneAccount(store)
-      await store.transaction(async (tx) => {
-        const limits = { statementTimeoutMs: undefined, wholeServer: place.wholeServer }
-        await upsertReaderLogin(tx, { ...found, ...limits, readers })
-        if (accountId !== undefined) await holdToAccount(tx.client, found.name, accountId)
-      })
-      log.debug({ login: found.name }, `made a login that only reads, for ${readers}`)
-    }
-    return urlOf(found)
-  } catch (error) {
-    throw sqlstateOf(error) === INSUFFICIENT_PRIVILEGE
-      ? refusalOf(readers, 'may not make logins', error)
-      : error
-  } finally {
-    await store.close()
-  }
-}
-
-/**
- * Derives name and password; undefined for an owner without a password. The name contains database and owner, because logins belong to the
- * whole server. The number says how a login is made: one that was made in another way is refused, and made again.
- */
-function deriveLogin(
-  readers: ReadingDeps['readers'],
-  { database = '', user = '', password }: Pick<pg.Client, 'database' | 'user' | 'password'>,
-  accountId?: number,
-): { name: string; password: string } | undefined {
-  if (typeof password !== 'string' || password === '') return undefined
-  const place = createHash('sha256').update(`${database} ${user}`).digest('hex').slice(0, 8)
-  const kind = readers === 'people' ? 'sql' : 'mcp'
-  const name = `musette_${kind}_${place}${accountId === undefined ? '' : `_account_${accountId}`}`
-  const derived = createHmac('sha256', password).update(`login for ${readers} (2) ${name}`)
-  return { name, password: derived.digest('base64url') }
-}
-
-/** Why no login can be made; people may read as the owner then. */
-function refusalOf(readers: ReadingDeps['readers'], reason: string, cause?: unknown): ConfigError {
-  const about = `the user of DATABASE_URL ${reason}`
-  const message =
-    readers === 'people'
-      ? about
-      : `${about}, and assistants read by a login of their own; let an administrator run musette reader assistant, and set MUSETTE_READER_URL to the URL that it prints`
-  return new ConfigError('reader_unavailable', message, { cause })
+/** Finds the URL of the login. That of people is not looked for before it connects, and its code not loaded: they wait for one answer. */
+async function findUrl(deps: ReadingDeps, place: ReadingPlace, renew: boolean): Promise<string> {
+  const { connectionString } = place
+  if (place.readerUrl !== undefined && place.account === undefined) return place.readerUrl
+  const client = new PostgresClient({ connectionString })
+  const login = deps.readers === 'people' && !renew ? deriveLogin(deps.readers, client) : undefined
+  if (login) return readerUrl(connectionString, login)
+  const { findReadingLogin } = await import('./reading-login.ts')
+  return readerUrl(connectionString, await findReadingLogin(deps, { ...place, renew }))
 }
 
 function ownerMayMore(cause: unknown): ConfigError {

@@ -12,7 +12,8 @@ import { backup } from '../../../src/features/backup/feature.ts'
 import { FEATURES } from '../../../src/features/index.ts'
 import { closeAfter } from '../../../src/kit/release-stack.ts'
 import { bringToMajor, type ServerCopy } from '../../../src/program/app/open-database.ts'
-import { readerUrl, upsertReaderLogin } from '../../../src/program/query/reader-login.ts'
+import { upsertReaderLogin } from '../../../src/program/query/reader-login.ts'
+import { readerUrl } from '../../../src/program/query/reader-url.ts'
 import { restoreAsItWas } from '../../flows/upgrade/as-it-was.ts'
 import { type Content, contentOf } from '../../flows/upgrade/database-state.ts'
 import { runsWith } from '../../kit/binaries.ts'
@@ -91,7 +92,7 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
     const now = await closeAfter(await openEmbeddedPostgres({ log }, { dataDir }), async ({ url }) => {
       for (const name of ['analyst', 'coach']) {
         const rows = await queryOnce(
-          readerUrl(url, name, PASSWORD),
+          readerUrl(url, { name, password: PASSWORD }),
           'select count(*)::int as count from training.samples',
         )
         expect(rows, name).toEqual([{ count: 800 }])

@@ -1,0 +1,62 @@
+import { createHash, createHmac } from 'node:crypto'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+
+export type ReadingPlace = {
+  /** the URL of the owner */
+  connectionString: string
+  /** the URL of a login that reads schema training; undefined: musette makes one */
+  readerUrl?: string | undefined
+  /** whether no other program uses this server */
+  wholeServer: boolean
+  /** the name of the only account that may be read; undefined: all */
+  account?: string | undefined
+}
+
+export type ReadingDeps = {
+  log: Logger
+  /** who writes the statements: assistants, or people in `musette sql` */
+  readers: 'assistants' | 'people'
+  find: () => Promise<ReadingPlace>
+}
+
+/** Returns the connection URL of a login, from the URL of the owner. */
+export function readerUrl(
+  databaseUrl: string,
+  { name, password }: { name: string; password: string },
+): string {
+  const url = new URL(databaseUrl)
+  // The owner's credentials are not for the analyst; and programs older than Postgres 16 refuse `require_auth`.
+  for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
+    url.searchParams.delete(field)
+  }
+  // Transactions of this login are read-only at every server.
+  if (url.searchParams.get('target_session_attrs') === 'read-write')
+    url.searchParams.set('target_session_attrs', 'primary')
+  if (url.host === '') {
+    // The URL of a socket has no host, so user and password are in the query.
+    url.searchParams.set('user', name)
+    url.searchParams.set('password', password)
+  } else {
+    url.username = name
+    url.password = encodeURIComponent(password)
+  }
+  return url.href
+}
+
+/**
+ * Derives name and password of a login from the owner's, so that the password is stored nowhere and every process finds the same one;
+ * undefined for an owner without a password. The name contains database and owner, because logins belong to the whole server. The number says how a login is made: one that was made in another way is refused, and made again.
+ */
+export function deriveLogin(
+  readers: ReadingDeps['readers'],
+  { database = '', user = '', password }: Pick<pg.Client, 'database' | 'user' | 'password'>,
+  accountId?: number,
+): { name: string; password: string } | undefined {
+  if (typeof password !== 'string' || password === '') return undefined
+  const place = createHash('sha256').update(`${database} ${user}`).digest('hex').slice(0, 8)
+  const kind = readers === 'people' ? 'sql' : 'mcp'
+  const name = `musette_${kind}_${place}${accountId === undefined ? '' : `_account_${accountId}`}`
+  const derived = createHmac('sha256', password).update(`login for ${readers} (2) ${name}`)
+  return { name, password: derived.digest('base64url') }
+}
