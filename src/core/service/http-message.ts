@@ -1,5 +1,5 @@
 import type { Hold } from '../../kit/semaphore.ts'
-import { MINUTE, SECOND } from '../../kit/time.ts'
+import { HOUR, MINUTE, SECOND } from '../../kit/time.ts'
 
 /** A body to send: a short text, or bytes that are streamed; `onSent` is called when the connection takes the last piece. */
 export type RequestBody = {
@@ -84,7 +84,7 @@ export const DEFAULT_MAX_BODY_BYTES = 60_000_000
 const DEFAULT_RETRY_AFTER_MS = 60_000
 /** The shortest pause: a Retry-After of 0 would repeat the request in a loop. */
 const MIN_RETRY_AFTER_MS = 1_000
-/** The longest pause: a date with a wrong year must not stop the daemon for a year. */
+/** The longest pause: a wrong number must not stop the daemon for a year. */
 export const MAX_RETRY_AFTER_MS = 86_400_000
 
 /** Returns the pause that a 429 states, in ms; 60 s when it states none. */
@@ -92,12 +92,23 @@ export function retryAfterMs(answer: RawAnswer, now: Date): number {
   return parseRetryAfter(answer, now) ?? DEFAULT_RETRY_AFTER_MS
 }
 
-/** Reads a Retry-After header, seconds or an HTTP date by the answer's own Date, as ms from 1 s to a day; undefined when it is missing or invalid. */
+/** The longest pause that a date asks for: it is more likely to come from a wrong clock than a number of seconds. */
+const MAX_DATE_MS = HOUR
+/** The beginning of all three formats of an HTTP date (RFC 9110 section 5.6.7); Date.parse also reads `-5` and `2, 3` as dates. */
+const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i
+
+/**
+ * Reads a Retry-After header as ms from 1 s: seconds up to a day, or an HTTP date by the answer's own Date, up to an hour. Undefined when it
+ * is missing or invalid.
+ */
 export function parseRetryAfter(answer: RawAnswer, now: Date): number | undefined {
-  const text = answer.headers['retry-after']?.trim()
-  if (!text) return undefined
-  const clock = answer.serviceTime ?? now
-  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - clock.getTime()
-  if (Number.isNaN(ms)) return undefined
-  return Math.round(Math.min(MAX_RETRY_AFTER_MS, Math.max(MIN_RETRY_AFTER_MS, ms)))
+  const text = answer.headers['retry-after']?.trim() ?? ''
+  if (/^\d+(\.\d+)?$/.test(text)) return withinMs(Number(text) * SECOND, MAX_RETRY_AFTER_MS)
+  const at = HTTP_DATE.test(text) ? Date.parse(text.replace(/\d$/, '$& GMT')) : Number.NaN
+  if (Number.isNaN(at)) return undefined
+  return withinMs(at - (answer.serviceTime ?? now).getTime(), MAX_DATE_MS)
+}
+
+function withinMs(ms: number, maxMs: number): number {
+  return Math.round(Math.min(maxMs, Math.max(MIN_RETRY_AFTER_MS, ms)))
 }

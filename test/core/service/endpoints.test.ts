@@ -71,6 +71,14 @@ describe('a 429', () => {
       as a date by our clock | Wed, 01 May 2024 12:00:45 GMT | | 45000
       as a date by the clock of the service | Wed, 01 May 2024 12:00:45 GMT | Wed, 01 May 2024 12:00:05 GMT | 40000
       with nonsense | soon | | 60000
+      as a date of RFC 850 | Wednesday, 01-May-24 12:00:45 GMT | | 45000
+      as a date of asctime | Wed May  1 12:00:45 2024 | | 45000
+      as a date of tomorrow | Thu, 02 May 2024 12:00:00 GMT | | 3600000
+      as a date that is past | Wed, 01 May 2024 11:59:00 GMT | | 1000
+      with a negative number | -5 | | 60000
+      with a fraction | 1.5 | | 1500
+      with two numbers | 2, 3 | | 60000
+      with a date without a weekday | 2024-05-01 | | 60000
       with zero | 0 | | 1000
       with a year | 31536000 | | 86400000`),
   )('says how long to wait: %s', async (_name, after = '', date = '', ms) => {
