@@ -168,7 +168,7 @@ function refusedHere(error: RejectedError): RejectedError {
 /** Refreshes the token (endpoint 1) when it is due. `fresh`: it was not due, or the refresh failed and the old one is usable until the next. */
 export async function refreshIfDue(deps: RefreshDeps, state: LoginState, signal?: AbortSignal) {
   const stored = await deps.vault.read(state.account.accountId)
-  if (!stored || stored.needsLogin) return 'parked'
+  if (!stored || isEnded(stored)) return 'parked'
   assertOrigin(state.account, stored)
   if (isUsable(deps, state, stored) && !isDue(deps, state, stored)) return 'fresh'
   const result = await refreshOnce(deps, state, stored, signal)
@@ -196,7 +196,7 @@ async function usableCredentials(
   if (stored.refusals > 0 && mustWait) throw tokensRefused(account, stored)
   // During an outage the token that was refused is tried before another one is made.
   if (usable && (stored.refusals > 0 || isPaused(deps, stored) || !isDue(deps, state, stored))) return held
-  if (mustWait) throw refreshPending(account, { until: stored.notBefore })
+  if (mustWait) throw refreshPending(account, { until: stored.notBefore, needsLogin: stored.needsLogin })
   return renew(deps, state, stored, signal)
 }
 
@@ -237,7 +237,7 @@ async function renew(
 function pendingError({ account }: LoginState, result: Exclude<RefreshResult, { credentials: object }>) {
   if (result.kind === 'parked') return loginEnded(account)
   if (result.kind === 'failed' && result.cause instanceof RateLimitedError) return result.cause
-  return refreshPending(account, result)
+  return refreshPending(account, 'needsLogin' in result ? result : { needsLogin: false })
 }
 
 /** Runs one refresh at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */

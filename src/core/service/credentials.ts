@@ -34,7 +34,7 @@ export type RiderEvidence = {
   name: 'same' | 'other' | 'unknown'
 }
 
-/** How many new tokens in a row the service refused, and since when. */
+/** How many new tokens in a row the service refused, and since when it refuses them, or to make them, without a reason. */
 export type Refusals = { refusals: number; refusedSince: Date | undefined }
 
 /** An account's credentials while its row is locked, so that no other process can change them. */
@@ -42,8 +42,8 @@ export type HeldCredentials = {
   /** as stored at the moment of the lock; undefined when the account was never signed in */
   credentials: Credentials | undefined
   /**
-   * Stores a new pair; clears `notBefore`, and `needsLogin` unless tokens were refused; sets `failures`, by default to 0. The pair is on
-   * the disk when this resolves, even when the database cannot be written.
+   * Stores a new pair; clears `notBefore`, and `needsLogin` and `refusedSince` unless new tokens were refused; sets `failures`, by default
+   * to 0. The pair is on the disk when this resolves, even when the database cannot be written.
    */
   save(pair: TokenPair, failures?: number): Promise<void>
   /** Sets `needsLogin` with the reason for a person, and resets the count of refusals. */
@@ -55,7 +55,9 @@ export type HeldCredentials = {
   /** Records whether these are the rider's tokens; those of another rider park the account with the reason. */
   recordRider(input: { isOther: boolean; reason: string | null }): Promise<void>
   /** Counts a failed attempt; the next one is made after `notBefore`. */
-  recordFailure(input: { notBefore: Date; reason: string }): Promise<void>
+  recordFailure(
+    input: { notBefore: Date; reason: string } & Pick<Credentials, 'needsLogin' | 'refusedSince'>,
+  ): Promise<void>
 }
 
 /** The part of the vault that the service's client uses. */

@@ -5,6 +5,7 @@ import {
   errorCode,
   errorLine,
   RateLimitedError,
+  RejectedError,
   TransientError,
 } from '../../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, HOUR, SECOND } from '../../kit/time.ts'
@@ -22,8 +23,8 @@ export type RefreshResult =
   /** another process had already stored a newer pair */
   | { kind: 'newer'; credentials: Credentials }
   | { kind: 'parked' }
-  | { kind: 'waiting'; until: Date | undefined }
-  | { kind: 'failed'; cause: unknown }
+  | { kind: 'waiting'; until: Date | undefined; needsLogin: boolean }
+  | { kind: 'failed'; cause: unknown; needsLogin: boolean }
 
 /** Pauses after a refresh that failed without a clear refusal; half of a token's life, days, is left for further attempts. */
 const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor: 3 }
@@ -31,7 +32,8 @@ const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor
 /**
  * Refreshes an account's tokens (service document, endpoint 1) under its lock: reads them again, and requests a new pair only when they are
  * still those in `seen`. After `invalid_grant` a stored password is tried once, else the account is parked. Any other failure is recorded
- * with a growing pause, during which nothing is requested unless `respectPause` is false. A new pair is stored before it is used.
+ * with a growing pause, during which nothing is requested unless `respectPause` is false; refusals without a reason ask for a login after
+ * a day. A new pair is stored before it is used.
  */
 export async function refreshTokens(
   deps: RefreshDeps,
@@ -47,13 +49,14 @@ export async function refreshTokens(
       assertOrigin(account, stored)
       if (!isSamePair(stored, seen)) return { kind: 'newer', credentials: stored }
       if (isEnded(stored)) return { kind: 'parked' }
-      if (respectPause && isPaused(deps, stored)) return { kind: 'waiting', until: stored.notBefore }
+      if (respectPause && isPaused(deps, stored))
+        return { kind: 'waiting', until: stored.notBefore, needsLogin: stored.needsLogin }
       return attempt(deps, account, { ...held, credentials: stored })
     }),
   )
 }
 
-/** Pauses while the service refuses new tokens: an outage of seconds or of days. */
+/** Pauses while the service refuses new tokens: an outage of seconds or of days. A refused refresh has REFRESH_BACKOFF. */
 const REFUSAL_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: HOUR, factor: 3 }
 /** A longer outage is reported, see findAccountStatuses. */
 const WARN_AFTER_MS = HOUR
@@ -61,9 +64,22 @@ const WARN_AFTER_MS = HOUR
 const MIN_REFUSALS = 3
 const PARK_AFTER_MS = DAY
 
-/** Tells whether a login has ended for good; refused new tokens do not end it, even when a person was asked to sign in. */
-export function isEnded({ needsLogin, refusals }: Credentials): boolean {
-  return needsLogin && refusals === 0
+/** Tells whether a login has ended for good; refusals without a reason do not end it, even when a person was asked to sign in. */
+export function isEnded({ needsLogin, refusedSince }: Credentials): boolean {
+  return needsLogin && refusedSince === undefined
+}
+
+/** Computes since when the service refuses an account without a reason, and whether that asks for a login. */
+function judgeRefusals({ refusedSince: since, needsLogin }: Credentials, now: Date, refusals: number) {
+  const refusedSince = since && since < now ? since : now
+  const lastedMs = now.getTime() - refusedSince.getTime()
+  const isLasting = refusals >= MIN_REFUSALS && lastedMs >= PARK_AFTER_MS
+  return { refusedSince, lastedMs, needsLogin: needsLogin || isLasting }
+}
+
+/** Tells whether a refresh was refused, and a new login may be the remedy. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof RejectedError && [400, 401, 403].includes(error.status ?? 0)
 }
 
 /** Tells whether the next attempt must wait. A pause of more than a day comes from a wrong clock and does not count. */
@@ -83,11 +99,8 @@ export async function recordRefusal(
     if (!stored || isEnded(stored)) return loginEnded(account)
     if (!isSamePair(stored, seen) || stored.refusals !== seen.refusals) return tokensRefused(account, stored)
     const now = transport.now()
-    const { refusedSince: since } = stored
-    const refusedSince = since && since < now ? since : now
     const refusals = stored.refusals + 1
-    const lastedMs = now.getTime() - refusedSince.getTime()
-    const needsLogin = stored.needsLogin || (refusals >= MIN_REFUSALS && lastedMs >= PARK_AFTER_MS)
+    const { refusedSince, lastedMs, needsLogin } = judgeRefusals(stored, now, refusals)
     const notBefore = new Date(now.getTime() + backoffMs(REFUSAL_BACKOFF, refusals, random))
     const error = tokensRefused(account, { needsLogin, refusedSince, notBefore })
     const isLong = lastedMs >= WARN_AFTER_MS
@@ -145,8 +158,10 @@ async function grantAndSave(deps: RefreshDeps, account: LoginAccount, held: Held
   }
   await held.save(pair)
   deps.log.info({ account: account.name, grant: grant.type, expires_at: pair.expiresAt }, 'new tokens stored')
+  const { refusals, refusedSince } = held.credentials
   const fresh = { ...pair, needsLogin: false, failures: 0, notBefore: undefined }
-  return { kind: 'refreshed' as const, credentials: { ...held.credentials, ...fresh } }
+  const since = refusals > 0 ? refusedSince : undefined
+  return { kind: 'refreshed' as const, credentials: { ...held.credentials, ...fresh, refusedSince: since } }
 }
 
 async function park(deps: RefreshDeps, account: LoginAccount, held: Held): Promise<RefreshResult> {
@@ -159,12 +174,18 @@ async function park(deps: RefreshDeps, account: LoginAccount, held: Held): Promi
 async function fail(deps: RefreshDeps, account: LoginAccount, held: Held, error: unknown) {
   const { transport, random } = deps.calls
   const stated = error instanceof RateLimitedError ? error.retryAfterMs : undefined
-  const pause = stated ?? backoffMs(REFRESH_BACKOFF, held.credentials.failures + 1, random)
-  const notBefore = new Date(transport.now().getTime() + pause)
+  const { failures, refusals } = held.credentials
+  const now = transport.now()
+  const notBefore = new Date(now.getTime() + (stated ?? backoffMs(REFRESH_BACKOFF, failures + 1, random)))
   const code = errorCode(error)
-  await held.recordFailure({ notBefore, reason: `tokens could not be refreshed (${code})` })
+  const judged = isRefusal(error) && judgeRefusals(held.credentials, now, refusals + failures + 1)
+  const { needsLogin, refusedSince } = judged || held.credentials
+  const reason = needsLogin
+    ? refreshPending(account, { cause: error, until: notBefore, needsLogin }).message
+    : `tokens could not be refreshed (${code})`
+  await held.recordFailure({ notBefore, reason, needsLogin, refusedSince })
   deps.log.warn({ account: account.name, code, not_before: notBefore }, 'tokens could not be refreshed')
-  return { kind: 'failed' as const, cause: error }
+  return { kind: 'failed' as const, cause: error, needsLogin }
 }
 
 export function isSamePair(a: Credentials, b: Credentials): boolean {
@@ -182,10 +203,13 @@ export function loginEnded(account: { name: string }) {
 /** Makes the error of an account without a usable token, because a refresh has failed (`cause`) or must wait (`until`). */
 export function refreshPending(
   account: { name: string },
-  { cause, until }: { cause?: unknown; until?: Date | undefined } = {},
-): TransientError {
+  { cause, until, needsLogin }: { cause?: unknown; until?: Date | undefined; needsLogin: boolean },
+): CredentialsRejectedError | TransientError {
   const reason = cause === undefined ? '' : ` (${errorLine(cause)})`
   const next = until ? `; the next attempt comes by itself after ${until.toISOString()}` : ''
   const text = `the tokens of account "${account.name}" could not be refreshed${reason}${next}`
-  return new TransientError('refresh_pending', text, cause === undefined ? {} : { cause })
+  const options = cause === undefined ? {} : { cause }
+  if (!needsLogin) return new TransientError('refresh_pending', text, options)
+  const withCommand = `${text}; run: ${commandFor('login', account.name)}`
+  return new CredentialsRejectedError('refresh_refused', withCommand, options)
 }

@@ -264,6 +264,9 @@ export async function findKeyIds(tx: Tx): Promise<Set<string>> {
   return new Set(rows.map(({ keyId }) => keyId))
 }
 
+/** A new pair ends the refusals of a refresh, and not those of the pairs that a refresh makes. */
+const STILL_REFUSED = sql`case when ${credentials.refusals} > 0 then ${credentials.refusedSince} end`
+
 /** Writes complete sealed credentials, and marks the account as signed in unless the service refuses its tokens. */
 export async function upsertSealed(
   tx: Tx,
@@ -282,7 +285,10 @@ export async function upsertSealed(
   const [row] = await tx.db
     .insert(credentials)
     .values({ accountId, ...fresh })
-    .onConflictDoUpdate({ target: credentials.accountId, set: fresh })
+    .onConflictDoUpdate({
+      target: credentials.accountId,
+      set: { ...fresh, refusedSince: STILL_REFUSED, ...counts },
+    })
     .returning({ refusals: credentials.refusals })
   if (!row?.refusals) await recordNeedsLogin(tx, accountId, null)
 }

@@ -114,8 +114,8 @@ async function readUnderLock<T>(
       if (isOther || row?.isOther) await recordNeedsLogin(tx, accountId, reason)
       await recordRider(tx, parts.keys.sealerOf(sealed), { sealed, verdict, login: found })
     },
-    recordFailure: (failure) =>
-      recordLogin(tx, accountId, { failures: sql`${credentials.failures} + 1`, ...failure }),
+    recordFailure: ({ refusedSince = null, ...failure }) =>
+      recordLogin(tx, accountId, { failures: sql`${credentials.failures} + 1`, refusedSince, ...failure }),
   }
 }
 

@@ -373,6 +373,59 @@ describe('a refresh without a definite answer', () => {
   })
 })
 
+describe('a refresh that is refused without a reason', () => {
+  const page = { body: '<html>denied</html>', headers: { 'content-type': 'text/html' } }
+  /** Calls each hour until `ms` after the start, while each refresh gets `reply`; then the token endpoint works. */
+  async function openRefused(reply: Reply, ms: number, stored = rowOf(DUE)) {
+    const isOver = () => opened.clock.now() >= later(ms)
+    const opened = open((one) => {
+      if (!isToken(one)) return { body: INFO }
+      return isOver() ? { body: tokenBody(1) } : reply
+    }, stored)
+    const ends: string[] = []
+    let said = ''
+    while (!isOver()) {
+      const end = await opened.info().catch((error: Error) => error)
+      const name = end instanceof Error ? end.name : 'good'
+      if (end instanceof Error) said = end.message
+      if (ends.at(-1) !== name) ends.push(name)
+      opened.clock.advance(HOUR)
+    }
+    return { ...opened, ends, said }
+  }
+
+  it.each<[string, Reply, number, boolean]>([
+    ['400 for 26 hours', { status: 400, body: {} }, 26 * HOUR, true],
+    ['401 without content for 3 days', { status: 401, body: '' }, 3 * DAY, true],
+    ['403 with a page for 3 days', { status: 403, ...page }, 3 * DAY, true],
+    ['a refused client for 3 days', { status: 401, body: { error: 'invalid_client' } }, 3 * DAY, true],
+    ['400 for 20 hours', { status: 400, body: {} }, 20 * HOUR, false],
+    ['500 for 3 days', { status: 500, body: {} }, 3 * DAY, false],
+    ['404 for 3 days', { status: 404, body: {} }, 3 * DAY, false],
+    ['a page for 3 days', page, 3 * DAY, false],
+  ])('asks for a login after a day, with the old token in use: %s', async (_what, reply, ms, asks) => {
+    const { ends, row, vault, info, account, refreshes, clock } = await openRefused(reply, ms)
+    expect([row()?.needsLogin, ends, row()?.accessToken]).toEqual([asks, ['good'], 'access-0'])
+    expect(vault.reasons.some((reason) => reason.includes('run: musette login'))).toBe(asks)
+    // Pauses grow to six hours.
+    expect(refreshes()).toBeLessThan(8 + ms / (3 * HOUR))
+    clock.advance(7 * HOUR)
+    expect(await account.refreshTokenIfDue()).toBe('refreshed')
+    expect((await info()).value.status).toBe('Fresh')
+    const healthy = { needsLogin: false, failures: 0, refusals: 0, refusedSince: undefined }
+    expect(row()).toMatchObject({ ...healthy, accessToken: 'access-1' })
+  })
+
+  it('names the command once its old token has expired, and goes on trying', async () => {
+    const { ends, said, vault, refreshes, row } = await openRefused({ status: 400 }, 3 * DAY, rowOf(EXPIRED))
+    expect(ends).toEqual(['TransientError', 'CredentialsRejectedError'])
+    expect(row()).toMatchObject({ needsLogin: true, refusals: 0 })
+    expect(refreshes()).toBeGreaterThan(10)
+    for (const text of [said, vault.reasons.at(-1)]) expect(text).toMatch(/; run: musette login$/)
+    expect(vault.reasons.at(-1)).toContain('(status 400)')
+  })
+})
+
 it('an ended login keeps its old access token in use', async () => {
   const { info, refreshes, row } = open(makeRotating('access-0', 'other'), rowOf(DUE))
   for (let call = 0; call < 2; call += 1) expect((await info()).value.status).toBe('Fresh')

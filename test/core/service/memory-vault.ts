@@ -51,8 +51,10 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
   const hold = (accountId: number): HeldCredentials => ({
     credentials: stored.get(accountId),
     async save(pair: TokenPair, failures = 0) {
-      const needsLogin = Boolean(stored.get(accountId)?.refusals && stored.get(accountId)?.needsLogin)
-      change(accountId, { ...pair, needsLogin, failures, notBefore: undefined }, 'save')
+      const row = stored.get(accountId)
+      const kept = row?.refusals ? row : { needsLogin: false, refusedSince: undefined }
+      const { needsLogin, refusedSince } = kept
+      change(accountId, { ...pair, needsLogin, refusedSince, failures, notBefore: undefined }, 'save')
     },
     async park(reason) {
       reasons.push(reason)
@@ -66,9 +68,9 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
       if (reason !== null) reasons.push(reason)
       change(accountId, isOther ? { needsLogin: true } : { isRiderCompared: true }, 'rider')
     },
-    async recordFailure({ notBefore, reason }) {
+    async recordFailure({ reason, ...changes }) {
       reasons.push(reason)
-      change(accountId, { failures: (stored.get(accountId)?.failures ?? 0) + 1, notBefore }, 'failure')
+      change(accountId, { failures: (stored.get(accountId)?.failures ?? 0) + 1, ...changes }, 'failure')
     },
   })
 

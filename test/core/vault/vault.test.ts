@@ -52,7 +52,8 @@ test('a sealed value opens only whole, with its key, account and field', () => {
 test('a saved pair is in the table when the lock is released, and clears the failures and needs_login of the account', async () => {
   const { store, vault, accountId } = await openVault()
   const notBefore = new Date('2024-06-01T13:00:00Z')
-  await vault.locked(accountId, (held) => held.recordFailure({ notBefore, reason: 'timed out' }))
+  const failure = { notBefore, reason: 'timed out', needsLogin: false, refusedSince: undefined }
+  await vault.locked(accountId, (held) => held.recordFailure(failure))
   expect(await vault.read(accountId)).toMatchObject({ failures: 1, notBefore, needsLogin: false })
   await vault.locked(accountId, (held) => held.park('refused'))
   expect(await vault.read(accountId)).toMatchObject({ failures: 1, needsLogin: true })
@@ -62,6 +63,21 @@ test('a saved pair is in the table when the lock is released, and clears the fai
   const none = { failures: 0, notBefore: undefined, needsLogin: false }
   expect(await vault.read(accountId)).toMatchObject({ ...pairAt(5), ...none })
   expect(await account()).toMatchObject({ needsLogin: false, lastError: null })
+})
+
+test.each([
+  ['ends the refusals of a refresh', 0, { needsLogin: false, refusedSince: undefined }],
+  ['keeps the refusals of new tokens', 2, { needsLogin: true, refusedSince: pairAt(1).obtainedAt }],
+])('a saved pair %s', async (_what, refusals, kept) => {
+  const { vault, accountId } = await openVault()
+  const refused = { needsLogin: true, refusedSince: pairAt(1).obtainedAt, notBefore: pairAt(2).obtainedAt }
+  await vault.locked(accountId, async (held) => {
+    await held.recordRefusals({ ...refused, refusals, reason: 'refused' })
+    await held.recordFailure({ ...refused, reason: 'refused' })
+  })
+  expect(await vault.read(accountId)).toMatchObject({ ...refused, refusals, failures: 1 })
+  await vault.locked(accountId, (held) => held.save(pairAt(5)))
+  expect(await vault.read(accountId)).toMatchObject({ ...pairAt(5), ...kept, refusals, failures: 0 })
 })
 
 test('a pair saved or an account parked before an error stays so', async () => {

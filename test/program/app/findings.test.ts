@@ -69,6 +69,8 @@ const SITUATIONS = `
 other_rider | update musette.riders r set is_other = true, pair = sha256(c.access_token) from musette.credentials c | account "default" is signed in as another rider than that of its activities | musette login
 needs_login | update training.accounts set needs_login = true | account "default" needs a login | musette login
 token_refused | ${login(`refused_since = now() - interval '3 hours'`)} | gets tokens that the service refuses, for 3 h | musette sync
+token_refused | ${login(`refused_since = now() - interval '3 hours', failures = 2`)} | has been refused new tokens for 3 h | musette sync
+needs_login | ${login(`refused_since = now() - interval '2 days', failures = 9`)}; update training.accounts set needs_login = true | the service has refused new tokens for 2 d; the present one ends in 6 d 23 h | musette login
 refresh_failed | ${login(`failures = 3, not_before = '2030-01-01T00:00:00Z'`)} | has 3 failed refreshes in a row; the next attempt comes after 2030-01-01T00:00:00.000Z | musette status
 token_ended | ${login(`expires_at = now() - interval '1 day'`)} | ended 1 d ago | musette sync
 token_old | ${login(`obtained_at = now() - interval '6 days', expires_at = now() + interval '1 day'`)} | so no daemon renews it | musette start

@@ -118,26 +118,33 @@ async function judgeLogins({ health, now }: Facts): Promise<Finding[]> {
     const of = aboutAccount(login.account)
     if (login.other_rider)
       return of(LOGINS.other_rider, 'is signed in as another rider than that of its activities')
-    if (login.needs_login || !obtainedAt || !expiresAt)
-      return of(LOGINS.needs_login, 'needs a login; nothing new is mirrored until then')
+    const isRefresh = Boolean(login.refresh_failures)
+    const age = since && formatAge(since, now)
+    if (login.needs_login || !obtainedAt || !expiresAt) {
+      const isUsable = since && isRefresh && expiresAt && expiresAt > now
+      const rest = isUsable
+        ? `the service has refused new tokens for ${age}; the present one ends in ${formatDuration(expiresAt.getTime() - now.getTime())}`
+        : 'nothing new is mirrored until then'
+      return of(LOGINS.needs_login, `needs a login; ${rest}`)
+    }
     if (since && now.getTime() - since.getTime() >= REFUSED_AFTER_MS) {
-      const refused = `gets tokens that the service refuses, for ${formatAge(since, now)}`
-      return of(LOGINS.token_refused, `${refused}; the next attempt comes by itself`, since)
+      const what = isRefresh ? 'has been refused new tokens' : 'gets tokens that the service refuses,'
+      return of(LOGINS.token_refused, `${what} for ${age}; the next attempt comes by itself`, since)
     }
     if (login.refresh_failures) {
       const next = login.refresh_not_before?.toISOString()
       const rest = next === undefined ? '' : `; the next attempt comes after ${next}`
       return of(LOGINS.refresh_failed, `has ${login.refresh_failures} failed refreshes in a row${rest}`)
     }
-    const age = now.getTime() - obtainedAt.getTime()
+    const oldMs = now.getTime() - obtainedAt.getTime()
     const left = expiresAt.getTime() - now.getTime()
     if (left <= 0)
       return of(
         LOGINS.token_ended,
         `has a token that ended ${formatDuration(-left)} ago; the next sync refreshes it`,
       )
-    const found = `is signed in; its token is ${formatDuration(age)} old and ends in ${formatDuration(left)}`
-    return age > REFRESHED_BY * (age + left)
+    const found = `is signed in; its token is ${formatDuration(oldMs)} old and ends in ${formatDuration(left)}`
+    return oldMs > REFRESHED_BY * (oldMs + left)
       ? of(LOGINS.token_old, `${found}, so no daemon renews it`)
       : of('ok', found)
   })
