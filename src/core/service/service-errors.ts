@@ -82,7 +82,7 @@ export function statusError(answer: RawAnswer, what: string, now: Date, words = 
     new TransientError(code, `${what}: the service ${text} (status ${status})`, { requestSent })
   if (status === 408) return transient('timeout', 'waited too long for the request')
   if (status >= 500) return transient('server_error', 'failed')
-  if (status < 400) return redirectError(what, `it was answered with a redirect (status ${status})`)
+  if (status < 400) return redirectError(what, status)
   const word = parseOAuthError(parseQuietly(answer))
   if (status === 401 || (word !== undefined && TOKEN_ERRORS.includes(word))) return unauthorized(what)
   const message = `${what}: the service refused the request (status ${status})${words}`
@@ -135,15 +135,44 @@ export function parseQuietly(answer: AnswerContent): unknown {
   return excessOfText(answer.body) === undefined ? parseIfJson(decodeUtf8(answer.body)) : undefined
 }
 
+/** How servers that expect TLS answer plain HTTP: nginx, Apache, and programs in Go. */
+const EXPECTS_TLS =
+  /plain HTTP (request was sent to HTTPS|to an SSL-enabled)|HTTP request to an HTTPS server/i
+
+/** Makes the error of a token answer that another program than the service gave; undefined for one that may be its own. */
+function foreignError(answer: RawAnswer, failed: string, { host }: URL): RejectedError | undefined {
+  const { status } = answer
+  const text = excessOfText(answer.body) === undefined ? decodeUtf8(answer.body) : ''
+  const by = (code: string, said: string) => new RejectedError(code, `${failed}: ${host} ${said}`, { status })
+  if (status === 400 && EXPECTS_TLS.test(text)) {
+    const said = 'expects https at this port (status 400); write https:// into MUSETTE_BASE_URL'
+    return by('https_expected', said)
+  }
+  const content = isHtml(answer, text) ? 'HTML' : /^\s*[^\s[{"]/.test(text) && 'a text that is not JSON'
+  if (!content) return undefined
+  return by('not_json', `answered ${status} with ${content}, not as the service does; is there a proxy?`)
+}
+
 /**
  * Makes the error of a token answer without a token (service document, endpoint 1). The content decides first: `invalid_grant` and a
- * refused password become a CredentialsRejectedError, a refused client a RejectedError; else the status decides.
+ * refused password become a CredentialsRejectedError, a refused client and the answer of a proxy a RejectedError; else the status decides.
  */
-export function tokenError(answer: RawAnswer, what: string, now: Date, grant: 'password' | 'other') {
+export function tokenError(
+  answer: RawAnswer,
+  {
+    what,
+    url,
+    grant,
+  }: { what: string; url: URL; grant: 'password' | 'refresh_token' | 'authorization_code' },
+  now: Date,
+) {
   const word = parseOAuthError(parseQuietly(answer))
   const { status } = answer
   const byStatus = statusError(answer, what, now)
-  if (byStatus instanceof RateLimitedError || byStatus instanceof TransientError) return byStatus
+  if (byStatus && !(byStatus instanceof RejectedError)) return byStatus
+  const failed = grant === 'refresh_token' ? `${what} failed` : 'sign-in failed'
+  const foreign = foreignError(answer, failed, url)
+  if (foreign) return foreign
   if (word === 'invalid_grant') {
     const reason =
       grant === 'password' ? 'the user name or the password was refused' : 'this login is no longer valid'
@@ -166,8 +195,10 @@ export function badShape(what: string, reason: string): UnexpectedResponseError 
   return new UnexpectedResponseError('bad_shape', `${what}: ${reason}`)
 }
 
-export function redirectError(what: string, reason: string): UnexpectedResponseError {
-  return new UnexpectedResponseError('redirect_refused', `${what}: ${reason}`)
+/** Makes the error of a redirect; `target` names where it leads, without path and query. */
+export function redirectError(what: string, status: number, target = 'no address'): UnexpectedResponseError {
+  const message = `${what}: the service redirects to ${target} (status ${status})`
+  return new UnexpectedResponseError('redirect_refused', message)
 }
 
 /** Makes the error of an answer above the body limit, in bytes after decompression. */

@@ -41,7 +41,7 @@ export async function requestTokens(
   }
   const answer = await send(transport, request, signal)
   applyRetryAfter(deps, answer, request.url.origin)
-  return interpretTokenAnswer(answer, grant, transport.now)
+  return interpretTokenAnswer(answer, grant, { now: transport.now, url: request.url })
 }
 
 /** Requests tokens for a login and stores nothing; refreshes a pair without a usable access token once. Throws as requestTokens. */
@@ -65,7 +65,11 @@ export async function requestLogin(
  * Reads a token answer by its content: an empty access token or an error word with status 200 is a refusal. With a refresh token and no
  * error word, a missing or odd access token becomes '' and counts as expired.
  */
-function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): TokenPair {
+function interpretTokenAnswer(
+  answer: RawAnswer,
+  grant: Grant,
+  { now, url }: { now: Clock; url: URL },
+): TokenPair {
   const what = WHAT[grant.type]
   const good = answer.status >= 200 && answer.status <= 299
   // A token that is a number is kept with all of its digits.
@@ -73,7 +77,7 @@ function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): Toke
   const wire = parseQuietly({ ...answer, body: Buffer.from(text) })
   const token = good ? parseToken(wire) : undefined
   if (!token || (token.access_token === undefined && parseOAuthError(wire) !== undefined))
-    throw tokenError(answer, what, now(), grant.type === 'password' ? 'password' : 'other')
+    throw tokenError(answer, { what, url, grant: grant.type }, now())
   // RFC 6749 section 6: the old refresh token stays valid when the answer has no new one.
   const refreshToken =
     token.refresh_token ?? (grant.type === 'refresh_token' ? grant.refreshToken : undefined)

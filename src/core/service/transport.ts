@@ -179,16 +179,16 @@ function nextUrl(
   from: { url: URL; method: 'GET' | 'POST'; what: string; mayFollow: boolean },
 ): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(answer.status)) return undefined
-  const { what } = from
-  if (from.method !== 'GET')
-    throw redirectError(what, `the service sent the request to another address (status ${answer.status})`)
+  const refuse = (target: string) => redirectError(from.what, answer.status, target)
   const location = answer.headers.location
-  if (location === undefined || !URL.canParse(location, from.url.href)) {
-    throw redirectError(what, 'it was redirected to an address that cannot be read')
-  }
+  if (location === undefined || !URL.canParse(location, from.url.href))
+    throw refuse('an address that cannot be read')
   const next = new URL(location, from.url)
-  if (next.origin !== from.url.origin) throw redirectError(what, 'it was redirected to another server')
-  if (!from.mayFollow) throw redirectError(what, 'it was redirected too many times')
+  const { origin } = from.url
+  if (next.origin !== origin)
+    throw refuse(`another server, ${next.origin === 'null' ? next.protocol : next.origin}`)
+  if (from.method !== 'GET') throw refuse(`another path of ${origin}`)
+  if (!from.mayFollow) throw refuse(`${origin} too many times`)
   return next
 }
 

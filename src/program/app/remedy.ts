@@ -71,6 +71,7 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   rate_limited: () => ({ hint: 'the service limits the rate of requests; run it again later' }),
   not_json: ofWrongAddress,
   rejected: ofWrongAddress,
+  redirect_refused: ofWrongAddress,
   invalid_client: () => CLIENT,
   unauthorized_client: () => CLIENT,
 }
@@ -83,7 +84,8 @@ export function remedyOf(error: unknown, config: RemedyConfig): Remedy {
 
 /** Returns a sentence with its remedy, as every verb prints it. */
 export function withRemedy(sentence: string, { hint, run }: Remedy): string {
-  return [sentence, hint, run && `run: ${run}`].filter((part) => part !== undefined).join('; ')
+  const parts = [sentence, hint, run && `run: ${run}`].filter((part) => part !== undefined)
+  return parts.join('; ').replace('?; ', '? ')
 }
 
 function ofDatabase({ databaseUrl, dataDir }: RemedyConfig): Remedy {

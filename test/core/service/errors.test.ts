@@ -26,7 +26,7 @@ function thrownBy(work: () => unknown): unknown {
 
 it.each(
   readTable(`
-    300 | | redirect_refused | ride: it was answered with a redirect (status 300)
+    300 | | redirect_refused | ride: the service redirects to no address (status 300)
     400 | | rejected | ride: the service refused the request (status 400)
     401 | | unauthorized |
     403 | {"error":"invalid_token"} | unauthorized |

@@ -59,6 +59,34 @@ describe('a grant', () => {
     expect(requests).toHaveLength(1)
   })
 
+  const NGINX = '<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>'
+  const foreign = (status: number, content = 'HTML') =>
+    `sign-in failed: service.test answered ${status} with ${content}, not as the service does; is there a proxy?`
+  const tls =
+    'sign-in failed: service.test expects https at this port (status 400); write https:// into MUSETTE_BASE_URL'
+  it.each<[number, string, string, string]>([
+    [401, '<html><title>Sign in to the gateway</title></html>', 'not_json', foreign(401)],
+    [400, '<!DOCTYPE html><p>Bad request', 'not_json', foreign(400)],
+    [403, ' <HTML>', 'not_json', foreign(403)],
+    [407, '<html>', 'not_json', foreign(407)],
+    [200, '<html>the portal of a hotel</html>', 'not_json', foreign(200)],
+    [401, 'Access denied by policy', 'not_json', foreign(401, 'a text that is not JSON')],
+    [400, NGINX, 'https_expected', tls],
+    [400, `Reason: You're speaking plain HTTP to an SSL-enabled server port.`, 'https_expected', tls],
+    [400, 'Client sent an HTTP request to an HTTPS server.', 'https_expected', tls],
+    [502, '<html>', 'server_error', 'signing in: the service failed (status 502)'],
+  ])('answered with %i %s does not blame the password', async (status, body, code, message) => {
+    for (const grant of [PASSWORD, CODE]) {
+      const { service } = openTestService(() => ({ status, body }))
+      expect(await errorOf(service.requestLogin(CLIENT, grant))).toMatchObject({ code, message })
+    }
+    const { account, vault, clock, lines } = openTestService(() => ({ status, body }))
+    clock.advance(4 * 24 * 3_600_000)
+    expect(await account.refreshTokenIfDue()).toBe('fresh')
+    expect([vault.writes, vault.rows.get(1)?.needsLogin]).toEqual([['failure'], false])
+    expect(lines.join()).toContain(`"code":"${code}"`)
+  })
+
   const [WEEK_S, FORTNIGHT_S] = [604_800, 1_209_600]
   it.each([
     ['999999999999', FORTNIGHT_S],

@@ -29,22 +29,29 @@ describe('a redirect', () => {
 
   it.each(
     readTable(`
-      another host | https://elsewhere.test/end | 1
-      plain http | http://service.test | 1
-      another port | https://service.test:8443/end | 1
-      another scheme | javascript:alert(1) | 1
-      an address that cannot be read | https:// | 1
-      nowhere | | 1
-      itself a fourth time | /again | 4`),
-  )('to %s is refused, and the token stays here', async (_name, location, sent) => {
+      another host | https://u:pw@Elsewhere.test/end/secret?t=secret | 1 | another server, https://elsewhere.test
+      plain http | http://service.test | 1 | another server, http://service.test
+      another port | https://service.test:8443/end | 1 | another server, https://service.test:8443
+      another scheme | javascript:alert(1) | 1 | another server, javascript:
+      an address that cannot be read | https:// | 1 | an address that cannot be read
+      nowhere | | 1 | an address that cannot be read
+      itself a fourth time | /again | 4 | https://service.test too many times`),
+  )('to %s is refused, and the token stays here', async (_name, location, sent, target = '') => {
     const { account, requests } = openTestService(redirectTo(location || undefined))
-    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject(refused)
+    const message = `training info: the service redirects to ${target} (status 302)`
+    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({ ...refused, message })
     expect(requests).toHaveLength(Number(sent))
   })
 
-  it('of a POST is refused', async () => {
-    const { service, requests } = openTestService(redirectTo('/end', 307))
-    expect(await errorOf(service.requestLogin(CLIENT, PASSWORD))).toMatchObject(refused)
+  it.each(
+    readTable(`
+      /end?code=secret | another path of https://service.test
+      https://elsewhere.test/end?t=secret | another server, https://elsewhere.test`),
+  )('of a POST to %s is refused, with its target', async (location, target = '') => {
+    const { service, requests } = openTestService(redirectTo(location, 307))
+    const message = `signing in: the service redirects to ${target} (status 307)`
+    const error = await errorOf(service.requestLogin(CLIENT, PASSWORD))
+    expect(error).toMatchObject({ ...refused, message })
     expect(requests).toHaveLength(1)
   })
 })
