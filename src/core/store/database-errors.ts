@@ -80,7 +80,8 @@ function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: D
     const sentence = `the database takes no more connections: ${message}; close programs that hold them, or let an administrator type ALTER ROLE … CONNECTION LIMIT -1, ALTER DATABASE … CONNECTION LIMIT -1 or raise max_connections, whichever it is`
     return transient('database_full', sentence)
   }
-  if (/^(57P0|53|08|58)/.test(sqlstate))
+  // 55000 of a connection: ALTER DATABASE … ALLOW_CONNECTIONS false, during a restore for instance.
+  if (/^(57P0|53|08|58)/.test(sqlstate) || (step === 'connect' && sqlstate === '55000'))
     return transient('database_unreachable', `the database does not work at the moment: ${message}`)
   if (sqlstate === '25006') {
     const sentence = `the database accepts no writes at the moment (${message}); musette goes on when it does`

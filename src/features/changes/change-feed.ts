@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { openChangeListener } from '../../core/store/feed/change-listener.ts'
 import { type Change, checkSince, findChanges } from '../../core/store/feed/change-rows.ts'
 import type { Store } from '../../core/store/store.ts'
-import { TransientError } from '../../kit/errors.ts'
+import { errorLine, MusetteError } from '../../kit/errors.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 
 const PAGE = 500
@@ -11,9 +11,14 @@ const LOOK_EVERY_MS = 10 * SECOND
 /** While a transaction that runs holds recorded changes back. */
 const LOOK_AGAIN_MS = SECOND / 4
 
+/** The pause between two attempts at a database that cannot be read. */
+const TRY_AGAIN_MS = SECOND
+/** One failed read may be that of a lost connection in the pool; more are an outage. */
+const OUTAGE_AFTER = 2
+
 /**
- * Yields the settled changes after the number `since` in pages, oldest first. With `follow` it goes on with those to come, until
- * the signal aborts. Throws ConfigError `changes_pruned` or `changes_unknown` when changes after `since` may be missing.
+ * Yields the settled changes after the number `since` in pages, oldest first. With `follow` it goes on with those to come, also after
+ * outages of the database, until the signal aborts. Throws ConfigError `changes_pruned` or `changes_unknown` when changes after `since` may be missing.
  */
 export async function* readChanges(
   app: { store: Store; databaseUrl: string; log: Logger },
@@ -22,18 +27,29 @@ export async function* readChanges(
   const { follow, accountId, signal } = input
   await app.store.read((tx) => checkSince(tx, input.since))
   let after = input.since
+  let failures = 0
   const listener = follow
     ? openChangeListener(app, { connectionString: app.databaseUrl, channel: 'musette_changes' })
     : undefined
   try {
     while (!signal.aborted) {
-      const read = () => app.store.read((tx) => findChanges(tx, { after, limit: PAGE, accountId }))
-      const page = await read().catch(async (error: unknown) => {
-        if (!follow || !(error instanceof TransientError)) throw error
-        // Its connection is lost, and another one may do; a database that is away ends it.
-        await sleep(SECOND, signal).catch(() => undefined)
-        return read()
+      const reading = app.store.read((tx) => findChanges(tx, { after, limit: PAGE, accountId }))
+      const page = await reading.catch((error: unknown) => {
+        // An outage has many forms: a restart, a restore, a password that was changed on one side.
+        if (!follow || !(error instanceof MusetteError)) throw error
+        failures += 1
+        if (failures === OUTAGE_AFTER) {
+          const reason = errorLine(error)
+          app.log.warn({ reason }, 'the database cannot be read; musette goes on when it works again')
+        }
+        return undefined
       })
+      if (!page) {
+        await sleep(TRY_AGAIN_MS, signal).catch(() => undefined)
+        continue
+      }
+      if (failures >= OUTAGE_AFTER) app.log.info('the database works again')
+      failures = 0
       after = page.changes.at(-1)?.changeId ?? after
       if (page.changes.length > 0) yield page.changes
       else if (listener) await listener.wait(page.waiting ? LOOK_AGAIN_MS : LOOK_EVERY_MS, signal)

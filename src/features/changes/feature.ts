@@ -20,7 +20,7 @@ const changesVerb = defineVerb({
   help: {
     notes: [
       'Each line is one change, in the order of the commits. A program continues with --since and the highest number that it has read; docs/schema.md explains kind and detail. Changes are kept for 90 days.',
-      '--follow ends at Ctrl-C, or at the next change after its reader has gone.',
+      '--follow goes on through outages of the database; it ends at Ctrl-C, or at the next change after its reader has gone.',
     ],
     settings: DATABASE,
     exits: SIGNED_IN,

@@ -1,5 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { openStore } from '../../../src/core/store/store.ts'
+import { readChanges } from '../../../src/features/changes/change-feed.ts'
+import { makeActivity, openTestStore, quiet } from '../../core/store/open.ts'
 import { eventually } from '../../kit/eventually.ts'
+import { makeTestLog } from '../../kit/log.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
@@ -84,11 +88,84 @@ describe('musette changes', () => {
     expect((await pipe.finished).stdout).toContain('ended 0')
   })
 
+  it('--follow ends at Ctrl-C during an outage', async () => {
+    const name = new URL(rig.databaseUrl).pathname.slice(1)
+    const allow = (isOpen: boolean) =>
+      queryOnce(inject('postgresUrl'), `alter database ${name} allow_connections ${isOpen}`)
+    const args = ['changes', '--follow', '--json', '--since', '1']
+    const follower = startNode([distPath('main.js'), ...args], { env: rig.env, cwd: rig.dataDir })
+    await eventually(() => follower.stdout().includes('activity.new'))
+    await eventually(async () => (await queryOnce(rig.databaseUrl, LISTENING)).length > 0)
+    await queryOnce(rig.databaseUrl, END_THEM)
+    await allow(false)
+    await eventually(() => follower.stderr().includes('goes on when it works again'))
+    expect(await follower.kill('SIGINT')).toMatchObject({ code: 0 })
+    await allow(true)
+  })
+
   it('continues after the numbers of a new line', async () => {
     await queryOnce(rig.databaseUrl, `select musette.begin_line('server')`)
     await rename('Renamed later')
     const [restored, ...later] = (await readAll(['--since', '1'])).slice(-2)
     expect(restored?.kind).toBe('restored')
     expect(await readAll(['--since', String(restored?.change_id)])).toEqual(later)
+  })
+})
+
+describe('a reader that follows the changes', () => {
+  const away = (name: string) => `alter database ${name}_away rename to ${name}`
+  it.each<[string, (name: string) => string, (name: string) => string]>([
+    [
+      'takes no connections',
+      (name) => `alter database ${name} allow_connections false`,
+      (name) => `alter database ${name} allow_connections true`,
+    ],
+    ['is not found', (name) => `alter database ${name} rename to ${name}_away`, away],
+    [
+      'has no tables',
+      () => 'alter schema training rename to away',
+      () => 'alter schema away rename to training',
+    ],
+  ])('goes on without loss or repetition when the database %s for a while', async (_what, begin, end) => {
+    const { store: ours, url } = await openTestStore()
+    await makeActivity(ours, new Date())
+    const { log, lines } = makeTestLog('info')
+    const store = openStore({ log: quiet }, { connectionString: url })
+    const stop = new AbortController()
+    const names: unknown[] = []
+    const read = async () => {
+      const input = { since: 0, follow: true, signal: stop.signal }
+      for await (const page of readChanges({ store, databaseUrl: url, log }, input))
+        names.push(...page.map(({ changeId, detail }) => [changeId, JSON.stringify(detail)]))
+    }
+    const reading = read()
+    onTestFinished(async () => {
+      stop.abort()
+      await reading.catch(() => undefined)
+      await store.close()
+    })
+    const has = (text: string) => names.filter((line) => JSON.stringify(line).includes(text)).length
+    await eventually(() => names.length > 0)
+    await eventually(async () => (await queryOnce(url, LISTENING)).length > 0)
+    const name = new URL(url).pathname.slice(1)
+    const server = begin(name).includes('schema') ? url : inject('postgresUrl')
+    const endAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`
+    await eventually(async () => {
+      await queryOnce(inject('postgresUrl'), endAll)
+      return queryOnce(server, begin(name)).then(
+        () => true,
+        () => false,
+      )
+    })
+    await Promise.race([reading, eventually(() => lines.some(({ level }) => level === 'warn'))])
+    await queryOnce(server, end(name))
+    await queryOnce(url, `update training.activities set name = 'Renamed meanwhile'`)
+    await Promise.race([reading, eventually(() => has('Renamed meanwhile') > 0)])
+    expect([has('Renamed meanwhile'), new Set(names.map(String)).size]).toEqual([1, names.length])
+    const said = lines.filter(({ level }) => level !== 'debug').map(({ level, msg }) => `${level} ${msg}`)
+    expect(said).toEqual([
+      'warn the database cannot be read; musette goes on when it works again',
+      'info the database works again',
+    ])
   })
 })
