@@ -119,7 +119,12 @@ export async function fetchServiceState(
 /** Tells whether the service no longer knows an activity that it listed. An activity known from an upload only may not exist yet. */
 export function isGone(activity: WantedActivity, error: unknown): boolean {
   const wasListed = activity.startedAt !== null || activity.fetchedAt !== null
-  return wasListed && error instanceof RejectedError && (error.status === 404 || error.status === 410)
+  return wasListed && isUnknownThere(error)
+}
+
+/** Tells whether the service answered that it does not have the object. */
+export function isUnknownThere(error: unknown): boolean {
+  return error instanceof RejectedError && (error.status === 404 || error.status === 410)
 }
 
 /** This many items may be missing whatever their share: a person deletes a few at a time. */

@@ -1,7 +1,7 @@
 import { DAY, SECOND } from '../../kit/time.ts'
 import { normalizeListEntry } from '../normalize/activity-answer.ts'
 import { driftOfDate } from '../normalize/local-start.ts'
-import type { Drift } from '../service/wire/lenient.ts'
+import type { BadItem, Drift } from '../service/wire/lenient.ts'
 import type { Account } from '../store/account-rows.ts'
 import type { ListedActivity } from '../store/activities/upsert-listed.ts'
 import type { MirrorDeps } from './mirror.ts'
@@ -118,7 +118,7 @@ type ListPart = {
   entries: Map<string, ListedActivity>
   /** entries in the list, with those that cannot be read */
   size: number
-  bad: ReadonlyArray<{ index: number; reason: string }>
+  bad: readonly BadItem[]
   drift: readonly Drift[]
   requestedAt: Date
   /** changes up to this moment, by the service's clock, are in the list; undefined without a Date header */
@@ -142,10 +142,19 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
     entries: new Map(normalized.map((entry) => [entry.path, entry])),
     size: entries.length + bad.length,
     bad,
-    drift: [...drift, ...unreadable.flatMap((entry) => driftOfDate('activities[].start_date', entry))],
+    drift: [
+      ...drift,
+      ...bad.map((item) => ({ field: 'activities[]', kind: 'type' as const, example: nameBad(item) })),
+      ...unreadable.flatMap((entry) => driftOfDate('activities[].start_date', entry)),
+    ],
     requestedAt,
     knownUpTo: serviceTime && new Date(serviceTime.getTime() - Math.max(0, took)),
   }
+}
+
+/** Names an entry that cannot be read, with the reason. */
+export function nameBad({ index, named, reason }: BadItem): string {
+  return `${named === undefined ? `entry ${index + 1}` : JSON.stringify(named)} (${reason})`
 }
 
 /** An entry of the list, and when it was requested. */

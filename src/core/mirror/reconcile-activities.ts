@@ -10,10 +10,10 @@ import {
 import type { WantedActivity } from '../store/activities/wanted.ts'
 import { cleanText } from '../store/clean.ts'
 import { recordDrift } from '../store/drift.ts'
-import { findProgress, recordListCap, withRun } from '../store/runs.ts'
+import { findProgress, type RunTally, recordListCap, withRun } from '../store/runs.ts'
 import { acquireNamedLock } from '../store/store.ts'
-import { isGone, isShrunken } from './failures.ts'
-import { type Listing, listChanges, listEverything, type Window } from './list-activities.ts'
+import { isGone, isItemFailure, isShrunken, isUnknownThere } from './failures.ts'
+import { type Listing, listChanges, listEverything, nameBad, type Window } from './list-activities.ts'
 import type { MirrorDeps, MirrorInput } from './mirror.ts'
 import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
 
@@ -32,8 +32,10 @@ type ReconcileInput = MirrorInput & {
 /**
  * Compares the whole list (service document, endpoint 9) with the mirror, in one transaction: an activity that the list lacks
  * becomes absent; one that the mirror lacks, that has come back or that is listed differently becomes wanted. The cursor does
- * not move. Throws UnexpectedResponseError and changes nothing when the list cannot be trusted: it has entries that cannot
- * be read (`list_unreadable`) or parts that are always cut (`list_cut`), or lacks too much of the mirror (`list_shrunken`).
+ * not move. Beside entries that cannot be read, an activity becomes absent only when the service answers that it does not have it: each
+ * entry may be that of an activity that seems to be missing. Throws UnexpectedResponseError and changes nothing when the list cannot be
+ * trusted: it has parts that are always cut (`list_cut`), or lacks too much of the mirror (`list_shrunken`, or with entries that cannot be
+ * read `list_unreadable`).
  */
 export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInput): Promise<ReconcileResult> {
   const { account } = input
@@ -50,16 +52,21 @@ export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInpu
     tally.listed = listing.entries.length
     logListing(deps, account, listing, listCap)
     assertWhole(account, listing)
+    nameUnreadable(tally, listing)
+    const missing = (now: readonly KnownActivity[]) => {
+      const listed = new Set(listing.entries.map(({ path }) => cleanText(path)))
+      const selected = selectRemoved({ before, now, listed, window, requestedAt: listing.requestedAt })
+      if (!input.acceptRemovals) assertPlausible(account, listing, selected)
+      return { listed, ...selected }
+    }
+    const gone = listing.bad.length > 0 ? await findGone(deps, input, missing(before).removed) : undefined
     const result = await deps.store.transaction(async (tx) => {
       await acquireNamedLock(tx, 'activity list', key.accountId)
       const { entries, requestedAt, cap } = listing
-      const now = await findKnownActivities(tx, account.accountId)
-      const listed = new Set(entries.map(({ path }) => cleanText(path)))
-      const { present, removed } = selectRemoved({ before, now, listed, window, requestedAt })
-      if (!input.acceptRemovals)
-        assertPlausible({ account: account.name, listed: listed.size, present, removed: removed.length })
+      const { listed, removed } = missing(await findKnownActivities(tx, account.accountId))
       const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, whenSame: 'leave' })
-      const activityIds = removed.map(({ activityId }) => activityId)
+      const ids = removed.map(({ activityId }) => activityId)
+      const activityIds = gone ? ids.filter((id) => gone.has(id)) : ids
       const absent = await recordAbsent(tx, { ...key, activityIds, absentSince: requestedAt })
       await recordDrift(tx, 'activity', listing.drift)
       if (!input.isQuick) await recordListCap(tx, { ...key, listCap: cap, checkedAt: requestedAt })
@@ -102,15 +109,40 @@ export async function recordIfGone(
   return isAbsent()
 }
 
-function assertWhole(account: Account, { bad, cut }: Listing): void {
-  if (bad.length + cut.length === 0) return
-  const [code, reason] =
-    bad.length > 0
-      ? ['list_unreadable', `${bad.length} entries of the list cannot be read`]
-      : ['list_cut', 'the service cuts its list even in the smallest window']
-  throw new UnexpectedResponseError(
+/** Finds which of these activities the service does not have any more, by one request for each (endpoint 8). */
+async function findGone(deps: MirrorDeps, input: MirrorInput, removed: readonly KnownActivity[]) {
+  const gone = new Set<number>()
+  for (const { activityId, path } of removed) {
+    try {
+      await deps.serviceOf(input.account).fetchActivity(path, { samples: false }, input.signal)
+    } catch (error) {
+      if (isAbort(error, input.signal) || !isItemFailure(error)) throw error
+      if (isUnknownThere(error)) gone.add(activityId)
+    }
+  }
+  return gone
+}
+
+/** The most entries that are named. */
+const MAX_NAMED = 5
+
+/** Counts the entries that cannot be read as failed, and names them in the run. */
+function nameUnreadable(tally: RunTally, { bad }: Listing): void {
+  if (bad.length === 0) return
+  const more = bad.length > MAX_NAMED ? `, and ${bad.length - MAX_NAMED} more` : ''
+  const error = `${bad.slice(0, MAX_NAMED).map(nameBad).join(', ')}${more}`
+  Object.assign(tally, { failed: bad.length, errorCode: 'entries_unreadable', error })
+}
+
+function assertWhole(account: Account, { cut }: Listing): void {
+  if (cut.length > 0)
+    throw distrusted(account, 'list_cut', 'the service cuts its list even in the smallest window')
+}
+
+function distrusted({ name }: Account, code: string, reason: string): UnexpectedResponseError {
+  return new UnexpectedResponseError(
     code,
-    `account "${account.name}" could not be compared with the service: ${reason}, so nothing was changed; it is tried again by itself`,
+    `account "${name}" could not be compared with the service: ${reason}, so nothing was changed; it is tried again by itself`,
   )
 }
 
@@ -142,14 +174,20 @@ function selectRemoved(input: {
   return { present: present.length, removed }
 }
 
-/** Throws UnexpectedResponseError `list_shrunken`, with the command that accepts the list, when it lacks too many activities. */
-function assertPlausible(input: { account: string; listed: number; present: number; removed: number }): void {
-  const { account, listed, present, removed } = input
-  if (!isShrunken({ before: present, gone: removed, listed, emptyAllowed: 0 })) return
+/** Throws UnexpectedResponseError, `list_shrunken` with the command that accepts the list, when it lacks too many activities. */
+function assertPlausible(
+  account: Account,
+  { entries, bad }: Listing,
+  { present, removed }: ReturnType<typeof selectRemoved>,
+): void {
+  const gone = removed.length
+  if (!isShrunken({ before: present, gone, listed: entries.length, emptyAllowed: 0 })) return
+  if (bad.length > 0)
+    throw distrusted(account, 'list_unreadable', `${bad.length} entries of the list cannot be read`)
   throw new UnexpectedResponseError(
     'list_shrunken',
-    `account "${account}": ${removed} of ${present} activities are missing in the list of the ` +
-      `service, so nothing was changed; if they are really gone, run: ${commandFor('sync', account)} --full --accept-removals`,
+    `account "${account.name}": ${gone} of ${present} activities are missing in the list of the ` +
+      `service, so nothing was changed; if they are really gone, run: ${commandFor('sync', account.name)} --full --accept-removals`,
   )
 }
 

@@ -38,6 +38,8 @@ export type AccountStatus = {
   reconciled_at: Date | null
   /** why the last comparison changed nothing, with the next command; null when it succeeded */
   reconcile_error: string | null
+  /** the entries of the list that the last comparison could not read; null when there were none */
+  unreadable_entries: string | null
   /** mirrored activities that were compared and equal */
   verified: number
   /** when that was the longest time ago; null while one never was */
@@ -74,7 +76,7 @@ export async function findAccountStatuses(tx: Tx, accountId?: number): Promise<A
            coalesce(n.without_timezone, 0)::int as without_timezone,
            nullif(n.per_minute, 0)::float8 as fetched_per_minute,
            case when n.wanted > 0 and n.per_minute > 0 then (n.wanted * 60 / n.per_minute)::float8 end as seconds_to_go,
-           s.list_cap, s.list_checked_at as reconciled_at, w.error as reconcile_error, s.updated_from as cursor, p.polled_at,
+           s.list_cap, s.list_checked_at as reconciled_at, w.error as reconcile_error, w.unreadable as unreadable_entries, s.updated_from as cursor, p.polled_at,
            coalesce(n.verified, 0)::int as verified, case when n.verified = n.mirrored then n.verified_since end as verified_since,
            d.differed, r.last_run
     from training.accounts a
@@ -102,7 +104,8 @@ export async function findAccountStatuses(tx: Tx, accountId?: number): Promise<A
     left join lateral (${FOUND_DIFFERENT}) d on true
     left join lateral (${LAST_RUN}) r on true
     left join lateral (
-      select error from training.sync_runs
+      select case when outcome <> 'partial' then error end as error, case when outcome = 'partial' then error end as unreadable
+      from training.sync_runs
       where account_id = a.account_id and resource = 'activities' and kind = 'reconcile' and outcome <> 'running'
       order by started_at desc, run_id desc limit 1
     ) w on true

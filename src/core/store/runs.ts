@@ -16,6 +16,9 @@ export type RunTally = {
   failed: number
   /** the size of the file that a backup wrote */
   bytes?: number
+  /** why some items failed */
+  errorCode?: string
+  error?: string
 }
 
 type NewRun = { accountId: number | null; resource: string; kind: string }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { scrubActivities } from '../../../src/core/mirror/compare-activities.ts'
 import { reconcileActivities } from '../../../src/core/mirror/reconcile-activities.ts'
+import { findAccountStatuses } from '../../../src/core/store/account-status.ts'
 import { verifyAccount } from '../../../src/program/app/sync-account.ts'
 import { useRig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
@@ -98,6 +99,62 @@ describe('reconcile', () => {
     await rig.answer('^/oauth/activity$', { success: true, activities: [{ name: 'no path' }] })
     expect(await full()).toMatchObject({ absent: 0, failed: 1 })
     expect(await lastRun()).toMatchObject({ outcome: 'failed', error_code: 'list_unreadable' })
+    await rig.heal()
+    expect(await full()).toMatchObject({ absent: 1, failed: 0 })
+  })
+
+  /** Answers with the mirrored activities in their order, each changed by `change`; those without an entry are not listed. */
+  const answerList = async (change: (entry: object, index: number) => unknown) => {
+    const rows = await rig.sql`select path, name, description, activity_type,
+      to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') as date
+      from training.activities order by started_at desc`
+    const entries = rows.map(({ date, ...entry }) => ({
+      ...entry,
+      start_date: { date, timezone_type: 3, timezone: 'UTC' },
+    }))
+    const activities = entries.flatMap((entry, index) => change(entry, index) ?? [])
+    await rig.answer('^/oauth/activity$', { success: true, activities })
+  }
+  const TOO_LARGE = 2 ** 53 + 2
+
+  it.each<[string, (entry: object, index: number) => unknown]>([
+    ['of a path that is null', (entry, index) => (index === 1 ? { ...entry, path: null } : entry)],
+    ['of a number above 2^53', (entry, index) => (index === 1 ? { ...entry, path: TOO_LARGE } : entry)],
+    ['of no mirrored activity', (entry, index) => (index === 1 ? [entry, { name: 'Ride 2' }] : entry)],
+    ['of two activities', (entry, index) => ([1, 2].includes(index) ? { ...entry, path: null } : entry)],
+  ])(
+    'marks the one that the service has no more beside an unreadable entry %s, which is named',
+    async (what, change) => {
+      const [gone] = await rig.paths()
+      await remove(gone)
+      await answerList((entry, index) => (index === 0 ? undefined : change(entry, index)))
+      const unreadable = what.includes('two') ? 2 : 1
+      expect(await full()).toMatchObject({ absent: 1, failed: unreadable })
+      const absent = await rig.sql`select path from training.activities where absent_since is not null`
+      expect(absent).toEqual([{ path: gone }])
+      expect(await lastRun()).toMatchObject({
+        outcome: 'partial',
+        absent: 1,
+        error_code: 'entries_unreadable',
+      })
+      const [status] = await rig.app.store.read((tx) => findAccountStatuses(tx))
+      expect(status?.reconcile_error).toBeNull()
+      expect(status?.unreadable_entries).toMatch(/^(".+"|entry 1) \((path|is) .*\)$/)
+      const drift = await rig.sql`select kind, times from training.drift where field = 'activities[]'`
+      expect(drift).toMatchObject([{ kind: 'type' }])
+      await rig.heal()
+      expect(await full()).toMatchObject({ absent: 0, failed: 0 })
+      expect((await rig.app.store.read((tx) => findAccountStatuses(tx)))[0]?.unreadable_entries).toBeNull()
+      await expectMirrored(rig)
+    },
+  )
+
+  it('keeps one that an unreadable entry may hide and the service cannot give now', async () => {
+    const [gone] = await rig.paths()
+    await remove(gone)
+    await answerList((entry, index) => (index === 0 ? { ...entry, path: null } : entry))
+    await rig.fault(`^/oauth/activity/${gone}$`, { kind: 'status', status: 403 })
+    expect(await full()).toMatchObject({ absent: 0, failed: 1 })
     await rig.heal()
     expect(await full()).toMatchObject({ absent: 1, failed: 0 })
   })

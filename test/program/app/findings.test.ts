@@ -78,6 +78,7 @@ never_polled | ${NEVER_POLLED} | account "default" was not polled yet | musette 
 mirror_stale | ${NEVER_POLLED}; ${poll('50 minutes')} | account "default" had no successful poll for 50 min | musette sync
 run_failed | ${poll('1 second', 'failed')} | had a run that failed (failed) | musette sync
 list_not_applied | ${run('activities', '5 minutes', 'failed', 'reconcile', 'account_id')} | changed nothing: failed |
+entries_unreadable | ${run('activities', '5 minutes', 'partial', 'reconcile', 'account_id')} | has entries in its list that cannot be read: partial |
 activities_failed | ${activity('detail_state', `'failed'`)} | has 1 activity that could not be fetched | musette sync
 days_of_utc | ${activity('detail_state, fetched_at, timezone_source', `'mirrored', now(), 'unknown'`)} | has 1 activity with the days and hours of UTC | musette accounts set default --timezone ZONE
 activities_not_compared | ${run('scrub', '1 hour', 'partial', 'schedule', 'account_id')} | has 1 activity that could not be compared | musette verify

@@ -36,6 +36,7 @@ const POLLS = {
 }
 const ACTIVITIES = makeRules({
   list_not_applied: ['warning', SHOWN, ''],
+  entries_unreadable: ['warning', SHOWN, ''],
   activities_failed: ['calm', SHOWN, 'musette sync ACCOUNT'],
   days_of_utc: ['calm', SHOWN, 'musette accounts set NAME --timezone ZONE'],
 })
@@ -169,11 +170,16 @@ async function judgePolls({ health, config, now }: Facts): Promise<Finding[]> {
 async function judgeActivities({ statuses }: Facts): Promise<Finding[]> {
   return (await statuses()).flatMap((status) => {
     const { mirrored, activities, failed, reconcile_error: error, without_timezone: utc } = status
+    const { unreadable_entries: unreadable } = status
     const of = aboutAccount(status.account)
     const found = [of('ok', `has ${mirrored} of ${countOf(activities, 'activity', 'activities')} here`)]
     if (error !== null)
       found.push(
         of(ACTIVITIES.list_not_applied, `was compared with the whole list, which changed nothing: ${error}`),
+      )
+    if (unreadable !== null)
+      found.push(
+        of(ACTIVITIES.entries_unreadable, `has entries in its list that cannot be read: ${unreadable}`),
       )
     if (failed > 0) {
       const again = 'musette tries again by itself'

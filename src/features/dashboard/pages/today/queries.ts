@@ -143,7 +143,16 @@ function viewOfWorkout({ files, ...about }: WorkoutOfDay) {
 
 /** Selects the fields of an account for the page; without the rate when nothing is wanted, because it changes constantly. */
 function viewOf(status: Status['accounts'][number]) {
-  const { base_url: baseUrl, cursor, list_cap, reconciled_at, last_run, reconcile_error, ...account } = status
+  const {
+    base_url: baseUrl,
+    cursor,
+    list_cap,
+    reconciled_at,
+    last_run,
+    reconcile_error,
+    unreadable_entries,
+    ...account
+  } = status
   const busy = account.wanted > 0
   return {
     ...account,
