@@ -28,8 +28,7 @@ const NEWS_OVERLAP_MS = 2 * SECOND
 
 /**
  * Polls the activity list (service document, endpoint 9): lists what changed since the cursor minus the lag, over the whole
- * history, and in one transaction records the entries, marks them wanted and moves the cursor to the time of the request by
- * the service's clock. Without a cursor it lists everything and compares that with its parts: the backfill is the first poll.
+ * history, and in one transaction records the entries, marks them wanted and moves the cursor (see cursorAfter). Without a cursor it lists everything and compares that with its parts: the backfill is the first poll.
  * The cursor does not move while the list is incomplete.
  */
 export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Promise<PollResult> {
@@ -58,8 +57,7 @@ export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Prom
         const message = 'the service sends no Date header; going by the clock of this machine'
         deps.log.warn({ account: account.name }, message)
       }
-      // Minus a day, so that a clock of this machine that is wrong by hours does no harm.
-      const updatedFrom = knownUpTo ?? new Date(requestedAt.getTime() - DAY)
+      const updatedFrom = cursorAfter(listing)
       await recordCursor(tx, { ...key, updatedFrom })
       return counts
     })
@@ -72,6 +70,17 @@ export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Prom
     )
     return { listed: listing.entries.length, ...marked, bad: tally.failed }
   })
+}
+
+/**
+ * Returns the time up to which changes are mirrored after a list: of its request, by the smaller of the service's clock and ours. The Date
+ * header may be that of a proxy whose clock runs ahead of the one that dates changes. It is at most a day before the Date header, so that a
+ * clock of this machine that is wrong by years lists the changes of a day again; without a header, a day before the request.
+ */
+function cursorAfter({ knownUpTo, requestedAt }: Pick<Listing, 'knownUpTo' | 'requestedAt'>): Date {
+  const ours = requestedAt.getTime()
+  const theirs = knownUpTo?.getTime() ?? ours
+  return new Date(Math.max(theirs - DAY, knownUpTo ? Math.min(theirs, ours) : 0))
 }
 
 /** The window of every list: from the first day that is mirrored to a far day. */
@@ -122,7 +131,9 @@ async function fetchWhenSame(
   { cursor, listing }: ListProgress & { listing: Listing & { whole: boolean } },
 ): Promise<WhenSame> {
   if (!cursor || listing.whole || listing.cap !== null || listing.entries.length === 0) return 'fetch'
-  const updatedFrom = new Date(cursor.updatedFrom.getTime() - NEWS_OVERLAP_MS)
+  // The last poll, by the clock of the Date header.
+  const behindMs = (listing.knownUpTo ?? listing.requestedAt).getTime() - cursorAfter(listing).getTime()
+  const updatedFrom = new Date(cursor.updatedFrom.getTime() + behindMs - NEWS_OVERLAP_MS)
   const window = historyWindow(deps)
   const news = await listPart(deps, { ...input, window, updatedFrom }, window)
   const { lagMs } = deps.options

@@ -194,13 +194,13 @@ describe('the mirror of the activities', () => {
   })
 
   it('lists everything again when the clock of the service was set back', async () => {
-    await rig.steer('PATCH', 'settings', { clock_skew_ms: 3 * 3_600_000 })
     await rig.sync()
-    await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })
+    await rig.steer('PATCH', 'settings', { clock_skew_ms: -3 * 3_600_000 })
     await rig.add({ seconds: 600, name: 'After the clock was set' })
     await rig.sync()
     const [row] =
       await rig.sql`select detail_state from training.activities where name = 'After the clock was set'`
     expect(row).toEqual({ detail_state: 'mirrored' })
+    await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })
   })
 })

@@ -20,7 +20,9 @@ afterAll(async () => {
   for (const end of ends) await end()
 })
 
-/** A mirror of a service with a clock of its own that lists `paths` in every list; `poll` returns the starts of the changes asked for. */
+const FAR = later(100 * DAY)
+
+/** A mirror of a service with a clock of its own that lists `paths` where `updated` is asked for; `poll` returns the starts of the changes asked for. */
 async function open() {
   const { store, url } = opened
   await queryOnce(url, 'truncate training.accounts cascade')
@@ -28,12 +30,13 @@ async function open() {
   await makeAccount(store)
   const [account] = await store.read(findAccounts)
   if (!account) throw new Error('an account was made')
-  const at = { ours: START, service: START as Date | undefined, paths: [] as string[] }
+  const at = { ours: START, service: START as Date | undefined, paths: [] as string[], updated: FAR }
   const queries: Array<Date | undefined> = []
   const listActivities = async ({ updatedFrom }: { updatedFrom?: Date }) => {
     queries.push(updatedFrom)
     const names = { name: 'Ride', description: null, activityType: null }
-    const entries = at.paths.map((path) => ({ path, ...names }))
+    const isListed = updatedFrom === undefined || updatedFrom <= at.updated
+    const entries = isListed ? at.paths.map((path) => ({ path, ...names })) : []
     return { requestedAt: at.ours, serviceTime: at.service, value: { entries, bad: [], drift: [] } }
   }
   const deps = {
@@ -63,11 +66,11 @@ it('a poll lists what changed since the last one and an hour before, and what of
   expect(await cursor()).toEqual(START)
   Object.assign(at, { ours: later(MINUTE), service: later(MINUTE + SECOND) })
   expect(await poll()).toMatchObject({ listed: 0, queries: [later(-HOUR)] })
-  expect(await cursor()).toEqual(later(MINUTE + SECOND))
+  expect(await cursor()).toEqual(later(MINUTE))
   at.paths = ['p1']
   const { queries, ...counts } = await poll()
   expect(counts).toEqual({ listed: 1, inserted: 1, marked: 0, bad: 0 })
-  expect(queries).toEqual([later(MINUTE + SECOND - HOUR), later(MINUTE - SECOND)])
+  expect(queries).toEqual([later(MINUTE - HOUR), later(MINUTE - SECOND)])
   expect(await changes()).toEqual([0, 0, 1])
   expect(lines.filter(({ level }) => level === 'warn')).toEqual([])
 })
@@ -103,3 +106,31 @@ it.each([
     expect(lines.some(({ msg }) => msg?.includes('clock went back'))).toBe(isWhole)
   },
 )
+
+const [AHEAD, BEHIND] = [4 * HOUR, -4 * HOUR]
+it.each([
+  ['shows the time of its updates', 0, 0, 0],
+  ['is 4 h ahead', AHEAD, 0, 0],
+  ['is 20 h ahead', 5 * AHEAD, 0, 0],
+  ['is 4 h behind', BEHIND, 0, 0],
+  ['is 4 h ahead, and our clock 8 h behind', AHEAD, 0, 2 * BEHIND],
+  ['is right, and our clock 4 h ahead', 0, 0, AHEAD],
+  ['is right, and our clock 4 h behind', 0, 0, BEHIND],
+  ['is 4 h ahead with the whole service', AHEAD, AHEAD, 0],
+  ['is right, and our clock shows 2016', 0, 0, -3650 * DAY],
+])('a new ride is listed at the next poll when the Date header %s', async (_, dateMs, updatesMs, oursMs) => {
+  const { at, poll, cursor } = await open()
+  const turn = (ms: number) => Object.assign(at, { ours: later(ms + oursMs), service: later(ms + dateMs) })
+  for (const minutes of [0, 15, 30]) {
+    turn(minutes * MINUTE)
+    await poll()
+  }
+  // The cost of a wrong clock is the changes of a day.
+  expect(Number(await cursor())).toBeGreaterThanOrEqual(Number(later(30 * MINUTE + dateMs - DAY)))
+  Object.assign(at, { paths: ['ride'], updated: later(40 * MINUTE + updatesMs) })
+  turn(45 * MINUTE)
+  const { listed, inserted, queries } = await poll()
+  expect([listed, inserted]).toEqual([1, 1])
+  // The second list shows what changed since the last poll, by the clock of the Date header.
+  expect(queries[1]).toEqual(later(30 * MINUTE + dateMs - 2 * SECOND))
+})
