@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { connect } from 'mqtt'
+import { connect, ReasonCodes } from 'mqtt'
 import { connectReason, TransientError } from '../../kit/errors.ts'
 import { SECOND, waitFor, within } from '../../kit/time.ts'
 import type { BrokerOptions } from './settings.ts'
@@ -11,24 +11,34 @@ const ANSWER_WITHIN_MS = 15 * SECOND
 const GOODBYE_WITHIN_MS = 2 * SECOND
 /** The broker sends the will when it hears nothing for one and a half times this. */
 const KEEPALIVE_S = 60
-/** How MQTT 3.1.1 says that a login is refused. */
-const LOGIN_REFUSED: ReadonlySet<unknown> = new Set([4, 5])
+/** Reason codes of a refused login, of MQTT 3.1.1 and 5. */
+const LOGIN_REFUSED: ReadonlySet<unknown> = new Set([4, 5, 134, 135])
+/** Reason codes of a broker that does not know the version of MQTT. */
+const VERSION_REFUSED: ReadonlySet<unknown> = new Set([1, 132])
+const NOT_AUTHORIZED = 135
+
+type Session = {
+  clientId?: string
+  will?: { topic: string; payload: string }
+  onMessage?: (message: { topic: string; text: string; isRetained: boolean }) => void
+}
 
 /**
  * Connects to the broker under a name, which ends an older connection of that name, or else under one of its own. `will` is what the
- * broker publishes when the connection is lost. Throws TransientError `mqtt_unreachable`, in one sentence without the password.
+ * broker publishes when the connection is lost. Speaks MQTT 5, in which a broker says why it refuses a message, and 3.1.1 with a broker
+ * that does not know 5. Throws TransientError `mqtt_unreachable`, in one sentence without the password.
  */
-export async function openBroker(
+export function openBroker(options: BrokerOptions, session: Session = {}) {
+  return connectBy(5, options, session).catch((error: unknown) => {
+    const isOld = error instanceof TransientError && VERSION_REFUSED.has(error.cause)
+    return isOld ? connectBy(4, options, session) : Promise.reject(error)
+  })
+}
+
+async function connectBy(
+  protocolVersion: 4 | 5,
   { url, password, ca, cert, key }: BrokerOptions,
-  {
-    clientId = `musette_${randomBytes(6).toString('hex')}`,
-    will,
-    onMessage,
-  }: {
-    clientId?: string
-    will?: { topic: string; payload: string }
-    onMessage?: (message: { topic: string; text: string; isRetained: boolean }) => void
-  } = {},
+  { clientId = `musette_${randomBytes(6).toString('hex')}`, will, onMessage }: Session,
 ) {
   const address = new URL(url)
   const username = decodeURIComponent(address.username)
@@ -38,7 +48,7 @@ export async function openBroker(
   const lost = new AbortController()
   const end = (reason: unknown) => lost.abort(unreachable(address.host, reason))
   const client = connect(address.href, {
-    ...{ clientId, clean: true, keepalive: KEEPALIVE_S, protocolVersion: 4 },
+    ...{ clientId, clean: true, keepalive: KEEPALIVE_S, protocolVersion },
     // The publisher reconnects with growing pauses.
     ...{ reconnectPeriod: 0, connectTimeout: ANSWER_WITHIN_MS, resubscribe: false },
     ...(username !== '' && { username }),
@@ -51,20 +61,23 @@ export async function openBroker(
   client.on('error', end)
   // Of some errors, such as a name that is not known, the client says only that the connection closed.
   client.stream.on('error', end)
+  client.on('disconnect', ({ reasonCode }) => end({ code: reasonCode }))
   client.on('close', () => end(new Error('it closed the connection')))
   client.on('message', (topic, payload, { retain }) =>
     onMessage?.({ topic, text: payload.toString('utf8'), isRetained: retain }),
   )
-  const answered = async (work: Promise<unknown>): Promise<void> => {
+  const answered = async (work: Promise<unknown>, topic?: string): Promise<void> => {
     const late = setTimeout(
       () => end(new Error(`no answer within ${ANSWER_WITHIN_MS / SECOND} s`)),
       ANSWER_WITHIN_MS,
     )
+    // After a lost connection nobody else waits for it.
+    work.catch(() => undefined)
     try {
       await waitFor(work, lost.signal)
     } catch (error) {
       lost.signal.throwIfAborted()
-      throw unreachable(address.host, error)
+      throw unreachable(address.host, error, topic)
     } finally {
       clearTimeout(late)
     }
@@ -76,8 +89,9 @@ export async function openBroker(
   return {
     /** Publishes, and resolves when the broker has it. */
     publish: (topic: string, payload: string, { retain }: { retain: boolean }) =>
-      answered(client.publishAsync(topic, payload, { qos: 1, retain })),
-    subscribe: (topics: readonly string[]) => answered(client.subscribeAsync([...topics], { qos: 1 })),
+      answered(client.publishAsync(topic, payload, { qos: 1, retain }), topic),
+    subscribe: (topics: readonly string[]) =>
+      answered(client.subscribeAsync([...topics], { qos: 1 }), topics.join(' and ')),
     /** aborts, with the reason, when the connection is lost */
     lost: lost.signal,
     /** Says goodbye and closes; never throws. */
@@ -89,10 +103,21 @@ export async function openBroker(
   }
 }
 
-function unreachable(host: string, error: unknown): TransientError {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  const reason = LOGIN_REFUSED.has(code)
-    ? 'it refuses the user or the password; see MUSETTE_MQTT_URL and MUSETTE_MQTT_PASSWORD'
-    : connectReason(error)
-  return new TransientError('mqtt_unreachable', `the MQTT broker at ${host} cannot be used: ${reason}`)
+/** Makes the error of a connection, or of a topic that the broker refuses. The cause is MQTT's reason code. */
+function unreachable(host: string, error: unknown, topic?: string): TransientError {
+  const code = typeof error === 'object' && error && 'code' in error ? error.code : undefined
+  const sentence = `the MQTT broker at ${host} cannot be used: ${reasonOf(code, error, topic)}`
+  return new TransientError('mqtt_unreachable', sentence, { cause: code })
+}
+
+function reasonOf(code: unknown, error: unknown, topic?: string): string {
+  const words = typeof code === 'number' ? Reflect.get(ReasonCodes, code) : undefined
+  const allow = code === NOT_AUTHORIZED ? '; its access list must allow the topics in docs/recipes.md' : ''
+  if (words && topic !== undefined) return `it refuses ${topic}: ${words}${allow}`
+  if (words && !(error instanceof Error)) return `it closed the connection: ${words}${allow}`
+  if (LOGIN_REFUSED.has(code))
+    return 'it refuses the user or the password; see MUSETTE_MQTT_URL and MUSETTE_MQTT_PASSWORD'
+  const reason = connectReason(error)
+  // mosquitto answers a message above its message_size_limit with a code that MQTT does not allow there.
+  return reason === 'Invalid puback reason code' ? 'it refuses a message: Packet too large' : reason
 }

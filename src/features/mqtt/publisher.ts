@@ -60,7 +60,8 @@ const PAUSES = {
 
 /**
  * Opens the publisher: it keeps one device an account at the broker equal to the mirror, by Home Assistant's discovery. States are
- * retained and sent when they differ; all are sent anew after each connection and when Home Assistant says `online`. Events go on after
+ * retained and sent when they differ; all are sent anew after each connection and when Home Assistant says `online`. An account that was
+ * signed out has no device. Events go on after
  * the last one that the broker has taken. Of several processes one publishes. A broker that is away is tried again with growing
  * pauses and holds nothing up. `close` says goodbye.
  */
@@ -190,6 +191,12 @@ async function publishChanged(
     for (const account of await findAccounts(tx)) {
       const topics = topicsOf(publisherId, account.accountId)
       const health = healths.find((each) => each.account === account.name)
+      if (!health?.token_obtained_at) {
+        // The broker forgets a retained message that is empty, and Home Assistant removes the device.
+        const { config, workout, activity, state } = topics
+        found.push(...[config, workout, activity, state].map((topic): [string, string] => [topic, '']))
+        continue
+      }
       const facts = await findDeviceFacts(tx, { account, health, backupAt })
       found.push(
         [topics.config, JSON.stringify(makeDiscovery(account, { publisherId, commands }))],

@@ -18,9 +18,9 @@ export type TestBroker = Awaited<ReturnType<typeof openMosquitto>>
 
 /**
  * Opens a real broker that wants a password, and a client that subscribes to everything; `seen` is what that gets, in order. With `tls`, a
- * folder with ca.crt, server.crt and server.key, the broker also speaks TLS.
+ * folder with ca.crt, server.crt and server.key, the broker also speaks TLS; `limits` are lines of its access list and configuration.
  */
-export async function openMosquitto(tls?: string) {
+export async function openMosquitto(tls?: string, limits: { acl?: string; lines?: readonly string[] } = {}) {
   const temp = await openTempDir('mosquitto')
   const [mqtt = 0, mqtts = 0, wss = 0] = await Promise.all(Array.from({ length: 3 }, findFreePort))
   const passwords = join(temp.path, 'passwords')
@@ -33,7 +33,10 @@ export async function openMosquitto(tls?: string) {
     ...(tls ? [`listener ${wss} 127.0.0.1`, 'protocol websockets', ...secured] : []),
     ...['allow_anonymous false', `password_file ${passwords}`],
     ...(process.getuid?.() === 0 ? ['user root'] : []),
+    ...(limits.acl === undefined ? [] : [`acl_file ${join(temp.path, 'acl')}`]),
+    ...(limits.lines ?? []),
   ]
+  if (limits.acl !== undefined) await writeFile(join(temp.path, 'acl'), `user ${USER}\n${limits.acl}\n`)
   await writeFile(join(temp.path, 'mosquitto.conf'), `${config.join('\n')}\n`)
   const seen: Array<{ topic: string; text: string; retain: boolean }> = []
   const login = { username: USER, password: PASSWORD, reconnectPeriod: 0 }

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
@@ -11,6 +14,7 @@ import { VERSION } from '../../../src/kit/program-folder.ts'
 import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
 import { openRig } from '../../core/mirror/rig.ts'
+import { errorOf } from '../../core/service/open-test-service.ts'
 import { findBinary, runsWith } from '../../kit/binaries.ts'
 import { makeCertificates } from '../../kit/certificates.ts'
 import { withSettings } from '../../kit/config.ts'
@@ -238,6 +242,99 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     const config = withSettings(rig.app.config, mqttSettings, changed)
     const [finding] = await diagnose('mqtt', { ...rig.app, config })
     expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining(sentence) })
+  })
+
+  const config = 'homeassistant/device/musette_1_1/config'
+  it.each<[string, Parameters<typeof openMosquitto>[1], string]>([
+    [
+      'its access list denies homeassistant/#',
+      { acl: 'topic readwrite musette/#' },
+      `it refuses ${config}: Not authorized`,
+    ],
+    [
+      'its messages are limited',
+      { lines: ['message_size_limit 200'] },
+      'it refuses a message: Packet too large',
+    ],
+    [
+      'its packets are limited',
+      { lines: ['max_packet_size 200'] },
+      'it closed the connection: Packet too large',
+    ],
+  ])('names the reason of a broker that refuses a message: %s', async (_, limits, reason) => {
+    const strict = await openMosquitto(undefined, limits)
+    onTestFinished(() => strict.close())
+    const url = `mqtt://${USER}@127.0.0.1:${strict.ports.mqtt}`
+    const opened = await openBroker({ ...options, url })
+    onTestFinished(() => opened.close())
+    const failure = await errorOf(opened.publish(config, 'x'.repeat(1_000), { retain: true }))
+    const message = `the MQTT broker at 127.0.0.1:${strict.ports.mqtt} cannot be used: ${reason}`
+    expect(failure).toMatchObject({ code: 'mqtt_unreachable', message: expect.stringContaining(message) })
+    await opened.publish('musette/x', '1', { retain: false }).catch(() => undefined)
+  })
+
+  it('works with the documented access list', async () => {
+    const acl = readFileSync('docs/recipes.md', 'utf8').match(/^ +topic (read|write|readwrite) .*$/gm) ?? []
+    expect(acl).toHaveLength(3)
+    // The client of the test reads everything.
+    const strict = await openMosquitto(undefined, { acl: [...acl, 'topic read #'].join('\n') })
+    onTestFinished(() => strict.close())
+    broker.seen.length = 0
+    open({ url: `mqtt://${USER}@127.0.0.1:${strict.ports.mqtt}` })
+    await eventually(() => strict.seen.some(({ text }) => text === 'online'), OFTEN)
+    expect(strict.seen.map(({ topic }) => topic)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^homeassistant\/device\//),
+        expect.stringMatching(/^musette\//),
+      ]),
+    )
+  })
+
+  it('works with a broker that knows MQTT 3.1.1 only', async () => {
+    const levels: number[] = []
+    const old = createServer((socket) => {
+      socket.once('data', (bytes) => {
+        const level = bytes[bytes.indexOf('MQTT') + 4] ?? 0
+        levels.push(level)
+        // CONNACK: unacceptable protocol version.
+        if (level > 4) return void socket.end(Buffer.from([0x20, 2, 0, 1]))
+        const line = connectTcp(broker.ports.mqtt, '127.0.0.1')
+        line.write(bytes)
+        socket.pipe(line).pipe(socket)
+        for (const end of [socket, line]) end.on('error', () => end.destroy())
+      })
+    })
+    onTestFinished(() => void old.close())
+    await once(old.listen(0, '127.0.0.1'), 'listening')
+    const { port } = old.address() as AddressInfo
+    const opened = await openBroker({ ...options, url: `mqtt://${USER}@127.0.0.1:${port}` })
+    await opened.publish('musette/old', 'works', { retain: false })
+    await opened.close()
+    await eventually(() => newest('musette/old') === 'works', OFTEN)
+    expect(levels).toEqual([5, 4])
+    const failure = await errorOf(
+      openBroker({ ...options, password: 'wrong', url: `mqtt://${USER}@127.0.0.1:${port}` }),
+    )
+    expect(failure.message).toContain('refuses the user or the password')
+  })
+
+  it('removes the device of an account that is signed out, and shows it again after a login', async () => {
+    broker.seen.length = 0
+    open()
+    await connected()
+    const retained = () => [topics().config, topics().state, topics().workout, topics().activity].map(newest)
+    await eventually(() => retained().every((text) => text), OFTEN)
+    const login = await rig.rows('delete from musette.credentials returning *')
+    await eventually(() => retained().every((text) => text === ''), OFTEN)
+    await askForAll()
+    expect(retained()).toEqual(['', '', '', ''])
+    const columns = Object.keys(login[0] ?? {})
+    const values = columns.map((_, index) => `$${index + 1}`)
+    await rig.rows(
+      `insert into musette.credentials (${columns}) values (${values})`,
+      Object.values(login[0] ?? {}),
+    )
+    await eventually(() => retained().every((text) => text), OFTEN)
   })
 
   it.runIf(hasTls).each(['mqtts', 'wss'] as const)(
