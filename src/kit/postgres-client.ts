@@ -2,7 +2,13 @@ import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import pg from 'pg'
 import { ConfigError, errorCode, errorLine, TransientError } from './errors.ts'
-import { makeRefusals, refuseServer, UNFIT } from './postgres/read-only-server.ts'
+import {
+  makeRefusals,
+  READ_ONLY_ROLE,
+  refuseReadOnlyRole,
+  refuseServer,
+  UNFIT,
+} from './postgres/read-only-server.ts'
 import { acceptPlain, readHosts, readTlsMode } from './postgres-url.ts'
 import { MINUTE, SECOND, within } from './time.ts'
 
@@ -45,9 +51,14 @@ const SESSION = `pid || ' ' || extract(epoch FROM backend_start)`
 const firstSettings = (pairs: string) =>
   `SET search_path = pg_catalog, pg_temp; BEGIN ISOLATION LEVEL READ COMMITTED; ${setAll(pairs)}; COMMIT;
   SELECT ${SESSION} AS session, host(inet_server_addr()) || ':' || inet_server_port() AS server,
-    pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly"
+    pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly",
+    current_setting('transaction_read_only') = 'on' AND EXISTS (SELECT FROM pg_settings
+      WHERE name = 'default_transaction_read_only' AND source IN (${READ_ONLY_ROLE})) AS "isReadOnlyRole"
   FROM pg_stat_get_activity(pg_backend_pid())`
-type FirstAnswer = Pick<PostgresClient, 'session' | 'server'> & { standby: boolean; readOnly: boolean }
+type FirstAnswer = Pick<PostgresClient, 'session' | 'server' | 'isReadOnlyRole'> & {
+  standby: boolean
+  readOnly: boolean
+}
 
 /** Tells whether a session works for nobody, NULL when the server does not tell, and ends it then, for its locks. */
 const END_IF_DEAD = `WITH found AS (SELECT pid, CASE WHEN state = 'active' THEN coalesce(wait_event_type = 'Client', false)
@@ -112,6 +123,8 @@ export class PostgresClient extends pg.Client {
   server: string | null | undefined
   /** whether its server took writes when it last answered */
   takesWrites = true
+  /** whether a setting of its role makes it read-only */
+  isReadOnlyRole = false
   // Private to the language, so that no log shows the password in it.
   readonly #config: ClientConfig
   private settled: Promise<unknown> = Promise.resolve()
@@ -166,10 +179,18 @@ export class PostgresClient extends pg.Client {
     const settings = firstSettings(this.#config.typed ? FIXED : `${FIXED}, ${OF_OUR_OWN}`)
     this.settled = this.query<FirstAnswer>(settings).then(
       (results) => {
-        const { session, server, standby, readOnly } = [results].flat().at(-1)?.rows[0] ?? {}
-        Object.assign(this, { session, server, takesWrites: !readOnly })
+        const {
+          session,
+          server,
+          standby,
+          readOnly,
+          isReadOnlyRole = false,
+        } = [results].flat().at(-1)?.rows[0] ?? {}
+        Object.assign(this, { session, server, isReadOnlyRole, takesWrites: !readOnly })
         const isRefused = !typed && (standby || (onlyWrites && readOnly))
-        const refusal = isRefused ? refuseServer(server, standby) : undefined
+        const refuse = () =>
+          isReadOnlyRole && !standby ? refuseReadOnlyRole() : refuseServer(server, standby)
+        const refusal = isRefused ? refuse() : undefined
         refusals?.record(refusal)
         if (refusal) dropConnection(this, refusal)
       },

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { errorCode, errorLine, MusetteError } from '../../kit/errors.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
-import { UNFIT } from '../../kit/postgres/read-only-server.ts'
+import { refuseReadOnlyRole, UNFIT } from '../../kit/postgres/read-only-server.ts'
 import { endPool, makePool, PostgresClient, RETIRED } from '../../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 import { type DatabaseStep, mapDatabaseError, sqlstateOf } from './database-errors.ts'
@@ -29,7 +29,7 @@ const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 /**
  * Opens the store on a pool of connections; it connects at the first use. Every error of the database
  * that leaves it is a TransientError (`database_unreachable`, `database_busy`), a ConfigError (`database_unmigrated`,
- * `database_login_refused`, …) or a MusetteError (`database_error`), and holds no parameters.
+ * `database_login_refused`, `database_role_read_only`, …) or a MusetteError (`database_error`), and holds no parameters.
  */
 export function openStore({ log }: { log: Logger }, options: StoreOptions) {
   const settings = `SET lock_timeout = ${LOCK_TIMEOUT_MS};
@@ -88,7 +88,9 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
       // The `end` and `error` events of a dead connection may come one tick after the query's error.
       await new Promise((resolve) => setImmediate(resolve))
       if (!broken) await client.query('ROLLBACK').catch(onError)
-      throw mapDatabaseError(error, step, broken)
+      const mapped = mapDatabaseError(error, step, broken)
+      const isOfRole = client instanceof PostgresClient && client.isReadOnlyRole
+      throw isOfRole && errorCode(mapped) === 'database_read_only' ? refuseReadOnlyRole(mapped) : mapped
     } finally {
       client.off('error', onError)
       client.release(broken || (client instanceof PostgresClient && !client.takesWrites))

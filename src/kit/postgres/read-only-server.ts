@@ -1,4 +1,4 @@
-import { errorCode, TransientError } from '../errors.ts'
+import { ConfigError, errorCode, TransientError } from '../errors.ts'
 import { SECOND } from '../time.ts'
 
 /** The pauses between two attempts at servers of which none takes writes, ms: they grow with the time since the first refusal. */
@@ -16,6 +16,16 @@ export function refuseServer(server: string | null | undefined, standby = false)
     : 'takes no writes, because default_transaction_read_only is on; musette goes on when it is off'
   const code = standby ? 'database_standby' : 'database_read_only'
   return new TransientError(code, `the Postgres at ${server ?? 'this socket'} ${reason}`)
+}
+
+/** The sources of `default_transaction_read_only` in pg_settings that belong to the role of a login. */
+export const READ_ONLY_ROLE = "'user', 'database user'"
+
+/** Makes the error of a role that is read-only, which no time mends. */
+export function refuseReadOnlyRole(cause?: unknown): ConfigError {
+  const message =
+    'the user of DATABASE_URL may only read: default_transaction_read_only is on for its role; write another user there, or run: musette sql --write "alter role current_user set default_transaction_read_only = off"'
+  return new ConfigError('database_role_read_only', message, { cause })
 }
 
 /**

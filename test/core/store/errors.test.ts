@@ -74,6 +74,27 @@ test('a deadlock is reported as a busy database', async () => {
   expect(sqlstateOf(error)).toBe('40P01')
 })
 
+test.each([
+  ['role', ''],
+  ['role in this database', 'IN DATABASE'],
+])('a login that is read-only by its %s is a wrong setting, and no outage', async (_, where) => {
+  const { store, url } = await openTestStore()
+  const name = new URL(url).pathname.slice(1)
+  const role = `read_only_${name}`
+  await store.execute(`CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'x'`)
+  const place = where && `${where} ${name}`
+  await store.execute(`ALTER ROLE ${role} ${place} SET default_transaction_read_only = on`)
+  const theirs = new URL(url)
+  Object.assign(theirs, { username: role, password: 'x' })
+  const later = openStore({ log: quiet }, { connectionString: theirs.href, maxConnections: 1 })
+  const error = await errorOf(later.transaction((tx) => tx.db.update(accounts).set({ lastError: null })))
+  expect(error).toMatchObject({ name: 'ConfigError', code: 'database_role_read_only' })
+  expect(error.message).not.toContain('at the moment')
+  expect(await later.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+  await later.close()
+  await store.execute(`DROP ROLE ${role}`)
+})
+
 test('a database that takes no writes now is an outage, not a defect', async () => {
   const { store, url } = await openTestStore()
   const database = new URL(url).pathname.slice(1)
