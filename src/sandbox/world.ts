@@ -26,6 +26,8 @@ export type WorldOptions = {
   /** Clients besides the public one and the demo application. */
   clients?: readonly RegisteredClient[]
   now?: () => Date
+  /** Answers as the document says and nothing more; called once for each kind of deviation of a client. */
+  strict?: ((deviation: string) => void) | undefined
 }
 
 /** The second rider's history is small. */
@@ -40,6 +42,7 @@ export function newWorld(options: WorldOptions) {
   const settings = settingsSchema.parse({
     sample_delay_ms: options.sampleDelayMs,
     access_token_seconds: options.accessTokenSeconds,
+    ...(options.strict && { workout_dialect: 'document' }),
   })
   const todayMs = Math.floor(now().getTime() / DAY) * DAY
   const rider = (username: string, seed: number, count: number, home: Home) => {
@@ -67,6 +70,9 @@ export function newWorld(options: WorldOptions) {
     sessions: new Map<string, { username: string; csrf: string }>(),
     counts: makeCounts(),
     faults: [] as Fault[],
+    strict: options.strict,
+    /** What clients did beyond the document, and how often. */
+    deviations: new Map<string, number>(),
     /** Bodies that were written lately, so that the same answer is not written twice. */
     bodies: { kept: new Map<string, Buffer>(), bytes: 0 },
     random: makeRandom(seed, 'faults'),

@@ -9,6 +9,7 @@ import { makeSummary, type StartDate, type Summary, thinSummary } from '../athle
 import type { RiderAnswer } from '../http/http-server.ts'
 import { html, json, ReplyError, refuse, SIGN_IN_PAGE, writeJson } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
+import { DETAIL, keepDocumented } from '../http/strict.ts'
 import { type Activity, hasSamples, isListed } from '../rider.ts'
 import { cachedBody, type Settings } from '../world.ts'
 
@@ -56,9 +57,10 @@ export const answerActivity: RiderAnswer = ({ world, rider }, request, params) =
   const ready = hasSamples(activity, nowMs)
   const { settings } = world
   const made = [rider.username, activity.path, activity.revision, withSamples, ready]
-  const body = cachedBody(world, [...made, settings.number_texts, settings.dates].join('/'), () =>
-    writeJson(makeActivityDetail(activity, { nowMs, withSamples, settings })),
-  )
+  const body = cachedBody(world, [...made, settings.number_texts, settings.dates].join('/'), () => {
+    const detail = makeActivityDetail(activity, { nowMs, withSamples, settings })
+    return writeJson(world.strict ? keepDocumented(detail, DETAIL) : detail)
+  })
   return json(200, breakBody(activity, body))
 }
 

@@ -7,6 +7,7 @@ import { makeTrack, type Track } from '../athlete/ride.ts'
 import type { RiderAnswer } from '../http/http-server.ts'
 import { json, type Reply } from '../http/reply.ts'
 import { readUploadForm, type UploadedFile } from '../http/request.ts'
+import { checkParts } from '../http/strict.ts'
 import { type Activity, addActivity, isListed, type Rider } from '../rider.ts'
 import type { World } from '../world.ts'
 
@@ -16,6 +17,7 @@ import type { World } from '../world.ts'
  */
 export const answerUpload: RiderAnswer = async ({ world, rider }, request) => {
   const { file, fields } = await readUploadForm(request)
+  checkParts(world, fields.keys())
   if (!file) return refuseUpload(world, 'the part named file is missing')
   const verdict = judgeFit(file.bytes)
   if (verdict.verdict === 'unready') return refuseUpload(world, `the file is damaged: ${verdict.code}`)

@@ -5,6 +5,7 @@ import type { World } from '../world.ts'
 import { sendFaulty, sendReply, useFault } from './faults.ts'
 import { type Reply, ReplyError, refuse } from './reply.ts'
 import { makeRequest, type Request } from './request.ts'
+import { checkRequest, deviate } from './strict.ts'
 
 const STEERING = '/_sandbox/'
 
@@ -33,11 +34,15 @@ export async function answerMessage(
 
 async function runRoute(world: World, found: ReturnType<typeof findRoute>, request: Request) {
   if ('allowed' in found) {
+    if (!request.path.startsWith(STEERING))
+      deviate(world, request.method, 'an address or method of no endpoint')
     if (found.allowed.length === 0) return refuse(404, 'no such address')
     return refuse(405, 'wrong method', { allow: found.allowed.join(', ') })
   }
   try {
-    return await found.route.answer(world, request, found.params)
+    const { method, pattern, answer } = found.route
+    if (!pattern.startsWith(STEERING)) checkRequest(world, `${method} ${pattern}`, request)
+    return await answer(world, request, found.params)
   } catch (error) {
     if (error instanceof ReplyError) return error.reply
     return refuse(500, error instanceof Error ? (error.stack ?? error.message) : String(error))

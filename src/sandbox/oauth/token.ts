@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { percentDecode } from '../http/http-server.ts'
 import { json, type Reply } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
+import { checkForm } from '../http/strict.ts'
 import type { World } from '../world.ts'
 import type { Client } from './clients.ts'
 import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from './grant-book.ts'
@@ -13,7 +14,8 @@ type Outcome = { grant: Grant } | Refusal
 export async function answerToken(world: World, request: Request): Promise<Reply> {
   const form = await readForm(request)
   const { authorization } = request.message.headers
-  const client = authenticateClient(world.clients, { authorization, form })
+  const mayCome = checkForm(world, request, form)
+  const client = mayCome ? authenticateClient(world.clients, { authorization, form }) : undefined
   const outcome = client ? decide(world, client, form) : INVALID_CLIENT
   if ('error' in outcome) {
     world.counts.tokens.rejected++

@@ -39,6 +39,13 @@ function steer(method: string, pattern: string, about: string, answer: Route['an
 export const STEERING_ROUTES: readonly Route[] = [
   steer('GET', '/_sandbox/', 'this table', describe),
   steer('GET', '/_sandbox/counts', 'requests by route, uploads, tokens', (world) => json(200, world.counts)),
+  steer(
+    'GET',
+    '/_sandbox/deviations',
+    'with --strict: what clients did beyond the document, and how often',
+    (world) =>
+      json(200, { strict: world.strict !== undefined, deviations: Object.fromEntries(world.deviations) }),
+  ),
   steer('POST', '/_sandbox/counts/reset', 'start counting again', (world) => {
     world.counts = makeCounts()
     return json(200, world.counts)

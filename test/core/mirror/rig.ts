@@ -32,12 +32,20 @@ export async function openRig(options: {
   longestActivitySeconds?: number
   env?: Record<string, string>
   databaseUrl?: string
+  /** what the strict sandbox calls; without it the sandbox is lenient */
+  strict?: (deviation: string) => void
 }) {
   const release = makeReleaseStack()
   try {
-    const { activities, longestActivitySeconds = LONGEST_ACTIVITY_SECONDS } = options
+    const { activities, strict, longestActivitySeconds = LONGEST_ACTIVITY_SECONDS } = options
     const startService = async (port = 0) => {
-      const started = await startSandbox({ activities, longestActivitySeconds, sampleDelayMs: 0, port })
+      const started = await startSandbox({
+        activities,
+        longestActivitySeconds,
+        strict,
+        sampleDelayMs: 0,
+        port,
+      })
       // By itself the sandbox names no workout on a Monday.
       const settle = () => steer(started.url, 'PATCH', 'settings', { wotd_type: 'Scheduled' })
       // Connections to the one before on this port are closed, of which `fetch` learns by the next request.

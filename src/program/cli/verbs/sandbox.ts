@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { InvalidArgumentError } from 'commander'
 import { ConfigError, errorCode } from '../../../kit/errors.ts'
 import { wholeNumber } from '../../frame/output.ts'
-import { defineVerb, option } from '../../frame/verb.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 
 type Client = { id: string; secret: string }
 
@@ -26,6 +26,7 @@ export const sandboxVerb = defineVerb({
       addClient,
       [],
     ),
+    strict: flag('--strict', 'answer only as the document says, and tell what a client does beyond it'),
     redirectUris: option<string[], string[]>(
       '--redirect-uri <uri>',
       'where further clients may be sent back to; repeatable',
@@ -36,11 +37,12 @@ export const sandboxVerb = defineVerb({
   help: { settings: [], exits: [], examples: ['musette sandbox --port 8789 --activities 40'] },
   needs: 'nothing',
   withoutDataDir: true,
-  async run({ signal, print, note }, { clients, redirectUris, ...options }): Promise<undefined> {
+  async run({ signal, print, note }, { clients, redirectUris, strict, ...options }): Promise<undefined> {
     const { startSandbox } = await import('../../../sandbox/sandbox.ts')
     const sandbox = await startSandbox({
       ...options,
       clients: clients.map((each) => ({ ...each, redirectUris })),
+      strict: strict ? (what) => note(`beyond the document: ${what}`) : undefined,
     }).catch((error: unknown) => {
       if (error instanceof ConfigError) throw error
       const reason = `the sandbox cannot listen on port ${options.port} (${errorCode(error)}); add --port 0`
