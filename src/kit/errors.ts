@@ -70,6 +70,15 @@ export function errorCode(error: unknown): string {
   return 'unexpected'
 }
 
+/** Codes of an outage of the service, and of what waits for its end. */
+const SERVICE_DOWN =
+  /^(connect_failed|connection_lost|certificate_refused|proxy_failed|timeout|cut_answer|server_error|refresh_pending|rider_pending)$/
+
+/** Tells whether an error is that of an outage of the service, which its client logs once. */
+export function isServiceDown(error: unknown): boolean {
+  return SERVICE_DOWN.test(errorCode(error))
+}
+
 /** Tells whether a write failed because the disk, the quota or the largest size of a file was reached. */
 export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(error))

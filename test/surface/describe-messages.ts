@@ -101,7 +101,13 @@ const OF_SOME_SYSTEMS = /^musette_process_(virtual_memory_bytes|heap_bytes|open_
 export async function describeMetrics(): Promise<string> {
   const gauges = await loadGauges(FEATURES)
   const metrics = makeMetrics({ now: () => AT }, { version: '1.2.3', gauges })
-  metrics.requests.onAnswer({ endpoint: 'GET /oauth/training_info', status: 200, failure: undefined, ms: 5 })
+  metrics.requests.onAnswer({
+    origin: 'http://service.test',
+    endpoint: 'GET /oauth/training_info',
+    status: 200,
+    failure: undefined,
+    ms: 5,
+  })
   metrics.requests.onPause(5)
   metrics.onRun({ resource: 'activities', kind: 'poll', outcome: 'done', seconds: 1 })
   const database = gauges.flatMap(({ helps }) =>

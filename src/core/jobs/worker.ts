@@ -1,6 +1,13 @@
 import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
-import { errorCode, errorLine, isAbort, RateLimitedError, RejectedError } from '../../kit/errors.ts'
+import {
+  errorCode,
+  errorLine,
+  isAbort,
+  isServiceDown,
+  RateLimitedError,
+  RejectedError,
+} from '../../kit/errors.ts'
 import { shorten } from '../../kit/text.ts'
 import { type Backoff, backoffMs, joinSignals, SECOND, within } from '../../kit/time.ts'
 import type { Backend } from './backend.ts'
@@ -176,10 +183,16 @@ async function judgeFailed(claimed: ClaimedJob, error: unknown): Promise<Error> 
     return await putBack(claimed, outcome.waitMs)
   }
   const dead = isDead(outcome, { made: job.attemptsMade, allowed: job.opts.attempts ?? 1 })
-  if (!dead) log.warn(fields, 'jobs: job failed and will be tried again')
+  // An outage of the service is logged once, by its client.
+  const isDown = isServiceDown(error)
+  if (!dead) log[isDown ? 'debug' : 'warn'](fields, 'jobs: job failed and will be tried again')
   else if (outcome.kind === 'bug')
     log.error({ ...fields, err: error }, 'jobs: job is dead; this is a defect in musette')
-  else log.error(fields, `jobs: job is dead${outcome.kind === 'park' ? '; the account is parked' : ''}`)
+  else
+    log[isDown ? 'debug' : 'error'](
+      fields,
+      `jobs: job is dead${outcome.kind === 'park' ? '; the account is parked' : ''}`,
+    )
   return makeFailure(error, dead)
 }
 

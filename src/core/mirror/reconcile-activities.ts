@@ -59,7 +59,7 @@ export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInpu
       if (!input.acceptRemovals) assertPlausible(account, listing, selected)
       return { listed, ...selected }
     }
-    const gone = listing.bad.length > 0 ? await findGone(deps, input, missing(before).removed) : undefined
+    const gone = listing.bad.length > 0 ? await fetchGone(deps, input, missing(before).removed) : undefined
     const result = await deps.store.transaction(async (tx) => {
       await acquireNamedLock(tx, 'activity list', key.accountId)
       const { entries, requestedAt, cap } = listing
@@ -109,8 +109,8 @@ export async function recordIfGone(
   return isAbsent()
 }
 
-/** Finds which of these activities the service does not have any more, by one request for each (endpoint 8). */
-async function findGone(deps: MirrorDeps, input: MirrorInput, removed: readonly KnownActivity[]) {
+/** Fetches these activities to find out which the service does not have any more, by one request for each (endpoint 8). */
+async function fetchGone(deps: MirrorDeps, input: MirrorInput, removed: readonly KnownActivity[]) {
   const gone = new Set<number>()
   for (const { activityId, path } of removed) {
     try {

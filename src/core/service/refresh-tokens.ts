@@ -4,6 +4,7 @@ import {
   commandFor,
   errorCode,
   errorLine,
+  isServiceDown,
   RateLimitedError,
   RejectedError,
   TransientError,
@@ -184,7 +185,8 @@ async function fail(deps: RefreshDeps, account: LoginAccount, held: Held, error:
     ? refreshPending(account, { cause: error, until: notBefore, needsLogin }).message
     : `tokens could not be refreshed (${code})`
   await held.recordFailure({ notBefore, reason, needsLogin, refusedSince })
-  deps.log.warn({ account: account.name, code, not_before: notBefore }, 'tokens could not be refreshed')
+  const level = isServiceDown(error) ? 'debug' : 'warn'
+  deps.log[level]({ account: account.name, code, not_before: notBefore }, 'tokens could not be refreshed')
   return { kind: 'failed' as const, cause: error, needsLogin }
 }
 

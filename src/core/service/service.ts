@@ -23,6 +23,7 @@ import {
   type ServiceRequest,
   type Timeouts,
 } from './http-message.ts'
+import { watchOutages } from './outages.ts'
 import { makePacer, type OnPause, type SharedPace } from './pacer.ts'
 import type { RefreshDeps } from './refresh-tokens.ts'
 import {
@@ -94,12 +95,18 @@ export function openService(
     options,
   )
   const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
+  // A person who waits for a verb sees the error itself.
+  const watch = options.byHand ? undefined : watchOutages(log)
+  const onAnswer: OnAnswer = (end) => {
+    watch?.(end)
+    deps.observer?.onAnswer(end)
+  }
   const transport = {
     dispatchers: connections,
     now,
     large: { read: makeSemaphore(1), held: makeSemaphore(1) },
     options: { timeouts, maxBodyBytes, userAgent: options.userAgent },
-    onAnswer: deps.observer?.onAnswer,
+    onAnswer,
   }
   const calls: CallDeps = { transport, pacer, sleep, random }
   const logins = new Map<string, LoginState>()

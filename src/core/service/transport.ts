@@ -30,8 +30,10 @@ const MAX_REDIRECTS = 3
  */
 export async function send(deps: TransportDeps, request: ServiceRequest, signal?: AbortSignal) {
   const startedAt = performance.now()
+  const { endpoint, url } = request
+  const { origin } = url
   const report = (end: Pick<RequestEnd, 'status' | 'failure'>) =>
-    deps.onAnswer?.({ endpoint: request.endpoint, ...end, ms: performance.now() - startedAt })
+    deps.onAnswer?.({ endpoint, origin, ...end, ms: performance.now() - startedAt })
   try {
     const answer = await sendAndFollow(deps, request, signal)
     report({ status: answer.status, failure: undefined })
@@ -163,6 +165,8 @@ function parseDate(header: string | undefined): Date | undefined {
 /** The end of one request: an answer of any status, or the reason for none; without names of objects and secrets. */
 type RequestEnd = {
   endpoint: Endpoint
+  /** of the service */
+  origin: string
   /** the answer's HTTP status; undefined without a complete answer */
   status: number | undefined
   /** the stable code of the error, `aborted` when the caller stopped it; undefined after an answer */
