@@ -1,3 +1,4 @@
+import { hasValue } from '../../kit/floats.ts'
 import { formatDuration, SECOND } from '../../kit/time.ts'
 import { readContents } from '../fit/fit-contents.ts'
 import type { WholeFit } from '../fit/judge.ts'
@@ -22,10 +23,12 @@ export const SAME_START_MS = 5 * SECOND
 /** A service may leave out seconds at both ends, and pauses that the device does not record; the larger limit counts. */
 const LENGTH_WITHIN_S = 60
 const LENGTH_WITHIN_SHARE = 0.02
-/** How far two values of one second may differ, 1/min or W: a service may smooth them. */
-const VALUE_WITHIN = 2
-/** Fewer values prove no equality, but a difference; two riders of one ride often share a heart rate, so most values must be equal. */
-const [MIN_VALUES, MIN_SAME_SHARE] = [30, 0.8]
+/** Maximum difference of two equal values: heart rate in 1/min and power in W, which a service may smooth; position in degrees, about 100 m. */
+const [VALUE_WITHIN, PLACE_WITHIN] = [2, 0.001]
+/** Two riders of one ride share many values by chance, and sensors drop some. */
+const MIN_SAME_SHARE = 0.8
+/** The service's `power` may be a trailing mean over so many seconds. */
+const SMOOTHED_S = 5
 
 /** A whole FIT activity and its account. */
 export type WholeFile = { account: Account; fit: ReadFit; whole: WholeFit }
@@ -39,7 +42,7 @@ type Deps = Pick<UploadDeps, 'store' | 'log' | 'memory' | 'now' | 'keepFit'>
 
 /**
  * Finds the mirrored activity that a file records: the only one that starts within 5 s of one of the file's starts (UTC or local time), has
- * the same length within 60 s or 2 % and the same values in the same seconds, and has no other file. Several sports in one file are one
+ * the same length within 60 s or 2 % and the same values in the same seconds, and has no other file. An activity without samples is awaited. Several sports in one file are one
  * ride. Throws the errors of the database and of reading.
  */
 export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: WholeFile): Promise<Found> {
@@ -52,8 +55,8 @@ export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: 
   )
   const names = (some: readonly ActivityAtStart[]) => some.map(({ path }) => path).join(', ')
   if (activities.length === 0) return { reason: 'no activity here has its start', isUnknown: true }
-  if (activities.some(({ isAwaited, lengthsS }) => isAwaited && lengthsS.length === 0))
-    return { reason: `activity ${names(activities)} has its start and no length yet`, isAwaited: true }
+  if (activities.some(({ isAwaited }) => isAwaited))
+    return { reason: `activity ${names(activities)} has its start and no samples yet`, isAwaited: true }
   const elapsedS = startedAt && endedAt ? (endedAt.getTime() - startedAt.getTime()) / SECOND : timerS
   const isLong = (s: number) => isAsLong(s, elapsedS) || (timerS > 0 && isAsLong(s, timerS))
   const long = activities.filter(({ lengthsS }) => lengthsS.some(isLong))
@@ -109,26 +112,62 @@ function isAsLong(a: number, b: number): boolean {
   return Math.abs(a - b) <= Math.max(LENGTH_WITHIN_S, LENGTH_WITHIN_SHARE * Math.max(a, b))
 }
 
-/** Whether the activity has the file's heart rates or its power, or too few values are in both, of which most are equal. */
+/**
+ * Reports whether file and activity agree in every signal that both have: heart rate, power and position. Power is `p_raw` if the activity
+ * has it, else the document's `power` (section "Activity detail"), of each second or smoothed.
+ */
 async function hasSameValues(
   deps: Pick<Deps, 'store' | 'memory'>,
   { fit }: WholeFile,
   { activity, shiftS }: { activity: ActivityAtStart; shiftS: number },
 ): Promise<boolean> {
-  const { t, columns: there } = await deps.store.read((tx) => findStoredSamples(tx, activity.activityId))
+  const {
+    t,
+    count,
+    columns: there,
+  } = await deps.store.read((tx) => findStoredSamples(tx, activity.activityId))
   const read = async () => normalizeRecords(readContents(await loadFit(fit)).records).columns
-  const { t: times = [], hr, power } = await deps.memory(fit.sizeBytes, read)
+  const { t: times = new Float64Array(), hr, power, lat, lng } = await deps.memory(fit.sizeBytes, read)
   const rowAt = new Map([...t].map((time, row) => [Math.round(time / SECOND), row]))
   const rows = [...times].map((time) => rowAt.get(Math.round(time / SECOND) + shiftS) ?? -1)
-  const compare = (here: Float64Array | undefined, others: Float64Array) => {
-    const both = [...(here ?? [])].map(
-      (value, row) => [value, others[rows[row] ?? -1] ?? Number.NaN] as const,
-    )
+  const pairs = (here: Float64Array | undefined, others: Float64Array): Pair[] =>
+    [...(here ?? [])].map((value, row) => [value, others[rows[row] ?? -1] ?? Number.NaN])
+  const agreesAs = (watts: Float64Array | undefined, others: Float64Array) =>
     // Every rider who coasts has the same power.
-    const known = both.filter(([value, other]) => value > 0 && !Number.isNaN(other))
-    const same = known.filter(([value, other]) => Math.abs(value - other) <= VALUE_WITHIN)
-    return { isSame: same.length >= MIN_SAME_SHARE * known.length, isProof: known.length >= MIN_VALUES }
-  }
-  const compared = [compare(hr, there.hr), compare(power, there.p_raw)]
-  return compared.every(({ isSame }) => isSame) || compared.some(({ isSame, isProof }) => isSame && isProof)
+    agree(
+      pairs(watts, others).filter(([value, other]) => value > 0 || other > 0),
+      VALUE_WITHIN,
+    )
+  return (
+    agree(
+      pairs(hr, there.hr).filter(([value, other]) => value > 0 && other > 0),
+      VALUE_WITHIN,
+    ) &&
+    (hasValue(there.p_raw, count)
+      ? agreesAs(power, there.p_raw)
+      : agreesAs(power, there.power) || agreesAs(smooth(times, power), there.power)) &&
+    agree(pairs(lat, there.lat), PLACE_WITHIN) &&
+    agree(pairs(lng, there.lng), PLACE_WITHIN)
+  )
+}
+
+/** A value of the file and one of the activity in the same second; NaN where one has none. */
+type Pair = readonly [value: number, other: number]
+
+function agree(pairs: readonly Pair[], within: number): boolean {
+  const known = pairs.filter(([value, other]) => !Number.isNaN(value) && !Number.isNaN(other))
+  return (
+    known.filter(([value, other]) => Math.abs(value - other) <= within).length >=
+    MIN_SAME_SHARE * known.length
+  )
+}
+
+/** Computes the trailing mean of values at `times`, ms. */
+function smooth(times: Float64Array, values: Float64Array | undefined): Float64Array | undefined {
+  let [first, sum] = [0, 0]
+  return values?.map((value, row) => {
+    sum += value || 0
+    for (; (times[row] ?? 0) - (times[first] ?? 0) >= SMOOTHED_S * SECOND; first++) sum -= values[first] || 0
+    return Number.isNaN(value) ? value : sum / (row - first + 1)
+  })
 }

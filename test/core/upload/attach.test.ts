@@ -73,7 +73,12 @@ describe('a file of a ride that came to the service another way', () => {
     ['is told when it lasts longer', 'elapsed_s = 121, duration = 121', 'duplicate', 'does not last 59 s'],
     ['is attached when one of two lengths is its', 'elapsed_s = 600', 'attached'],
     ['is told when its length is not known', `${NO_LENGTH} 'failed'`, 'duplicate', 'does not last 59 s'],
-    ['waits when it is not fetched yet', `${NO_LENGTH} 'wanted'`, 'seen', 'no length yet'],
+    [
+      'waits when it is not fetched yet',
+      `${NO_LENGTH} 'wanted', sample_count = null`,
+      'seen',
+      'no samples yet',
+    ],
     ['is sent when the activity is absent', 'absent_since = now()', 'accepted'],
   ])('%s', async (_, change, state, reason) => {
     const { bytes, path } = await rideFromElsewhere()
@@ -82,6 +87,60 @@ describe('a file of a ride that came to the service another way', () => {
     const row = await rig.find(bytes)
     expect(row).toMatchObject({ state, reason: reason ? expect.stringContaining(reason) : null })
     if (state === 'duplicate') expect(row).toMatchObject({ activityId: null, activityPath: null })
+  })
+
+  const changeSamples = (path: string, change: string) =>
+    rig.rows(
+      `update training.samples set ${change} where activity_id = (select activity_id from training.activities where path = $1) returning 1`,
+      [path],
+    )
+  const documented = 'p_raw = null'
+  const powerAlone = `${documented}, hr = null`
+  it.each<[title: string, change: string, state: 'attached' | 'duplicate']>([
+    ['is attached by smoothed power', powerAlone, 'attached'],
+    ['is attached by power of each second', 'power = null, hr = null', 'attached'],
+    ['is attached by heart rate alone', 'power = null, p_raw = null', 'attached'],
+    [
+      'is attached without any shared signal',
+      `${powerAlone}, power = null, lat = null, lng = null`,
+      'attached',
+    ],
+    ['is attached despite a smoothed heart rate', 'hr = hr + 2', 'attached'],
+    ['is refused for another power without a heart rate', `${powerAlone}, power = 400 - power`, 'duplicate'],
+    ['is refused for 0 W without a heart rate', `${powerAlone}, power = 0`, 'duplicate'],
+    [
+      'is refused for random power without a heart rate',
+      `${powerAlone}, power = random() * 400`,
+      'duplicate',
+    ],
+    ['is refused for another power of the same heart rate', `${documented}, power = power + 20`, 'duplicate'],
+    ['is refused for another raw power of the same heart rate', 'p_raw = p_raw + 20', 'duplicate'],
+    ['is refused for another heart rate of the same power', 'hr = hr + 20', 'duplicate'],
+    ['is refused for another place', 'lat = lat + 0.01', 'duplicate'],
+    [
+      'is refused for another place without the other signals',
+      `${powerAlone}, power = null, lng = lng - 0.01`,
+      'duplicate',
+    ],
+  ])('of the same start and length %s', async (_, change, state) => {
+    const { bytes, path } = await rideFromElsewhere()
+    await changeSamples(path, change)
+    await rig.importFile('ride.fit', bytes)
+    expect(await rig.find(bytes)).toMatchObject({ state })
+  })
+
+  it('waits for the samples of an activity that has a length', async () => {
+    const { bytes, path } = await rideFromElsewhere()
+    await changeActivity(path, `detail_state = 'awaiting_samples', sample_count = 0`)
+    await rig.rows(
+      'delete from training.samples where activity_id = (select activity_id from training.activities where path = $1) returning 1',
+      [path],
+    )
+    expect(await rig.importFile('ride.fit', bytes)).toMatchObject({ action: 'wait' })
+    expect(await rig.find(bytes)).toMatchObject({
+      state: 'seen',
+      reason: expect.stringContaining('no samples yet'),
+    })
   })
 
   it('is not joined to a ride with other values, with a file, or when two match, and names them', async () => {

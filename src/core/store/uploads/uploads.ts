@@ -131,7 +131,7 @@ export async function upsertUploaded(tx: Tx, input: { accountId: number; path: s
   return row.activity_id
 }
 
-/** An activity with a file's start. `isAwaited`: it is to be fetched; `fileName`: the first other file that it has. */
+/** An activity with a file's start. `isAwaited`: its samples are to be fetched; `fileName`: the first other file that it has. */
 export type ActivityAtStart = Readonly<{
   activityId: number
   path: string
@@ -148,7 +148,8 @@ export async function findActivitiesAt(
 ): Promise<ActivityAtStart[]> {
   const { rows } = await tx.client.query<ActivityAtStart>(
     `select distinct on (a.activity_id) a.activity_id as "activityId", path, started_at as "startedAt",
-       array_remove(array[elapsed_s, duration], null) as "lengthsS", detail_state in ('wanted', 'awaiting_samples') as "isAwaited",
+       array_remove(array[elapsed_s, duration], null) as "lengthsS", 
+       detail_state in ('wanted', 'awaiting_samples') and coalesce(sample_count, 0) = 0 as "isAwaited",
        (select file_name from training.uploads u where u.activity_id = a.activity_id and content_id <> $2 order by seen_at limit 1) as "fileName"
      from unnest($3::timestamptz[]) s (at) join training.activities a on a.account_id = $1 and a.absent_since is null
        and a.started_at between s.at - $4 * interval '1 ms' and s.at + $4 * interval '1 ms' order by a.activity_id`,
