@@ -159,20 +159,25 @@ function sumOf(message: FitMessageFields) {
   }
 }
 
-/** Joins the messages of each device: those of one index and serial number. The last value of a field counts: its battery empties. */
+/**
+ * Joins the messages of each device: those of one index and serial number. A message without a serial number belongs to the latest device
+ * of its index. The last value of a field counts: its battery empties.
+ */
 function devicesOf(messages: readonly FitMessageFields[]): FitRows['devices'] {
   const devices: { fields: FitFields; developerFields: FitFields; times: string[]; messages: number }[] = []
   const latest = new Map<number | null, (typeof devices)[number]>()
   for (const { fields, developerFields } of messages) {
     const [deviceIndex, serialNumber] = [numberOf(fields.deviceIndex), numberOf(fields.serialNumber)]
     const timestamp = textOf(fields.timestamp)
-    let device = latest.get(deviceIndex)
-    const known = numberOf(device?.fields.serialNumber)
-    if (!device || (known !== null && serialNumber !== null && known !== serialNumber)) {
+    const isIts = (device: (typeof devices)[number]) =>
+      numberOf(device.fields.deviceIndex) === deviceIndex &&
+      [null, serialNumber].includes(numberOf(device.fields.serialNumber))
+    let device = serialNumber === null ? latest.get(deviceIndex) : devices.find(isIts)
+    if (!device) {
       device = { fields: {}, developerFields: {}, times: [], messages: 0 }
       devices.push(device)
-      latest.set(deviceIndex, device)
     }
+    latest.set(deviceIndex, device)
     device.fields = { ...device.fields, ...fields }
     device.developerFields = { ...device.developerFields, ...developerFields }
     device.messages += 1

@@ -13,15 +13,19 @@ export function makeSwimFit(input: {
   beats: ReadonlyArray<readonly [second: number, bpm: number]>
   every?: number
   hr?: number
+  /** whether the device also writes the intervals that it receives, one a record (messages `hrv`) */
+  hrv?: boolean
 }): Buffer {
   const { write, close } = openEncoder()
   const at = (second: number) => new Date(T0 + second * 1_000)
   write(MesgNum.FILE_ID, { type: 'activity', manufacturer: 'garmin', product: 3121, timeCreated: at(0) })
-  for (let second = 0; second < input.seconds; second += input.every ?? 1)
+  for (let second = 0; second < input.seconds; second += input.every ?? 1) {
     write(MesgNum.RECORD, {
       ...{ timestamp: at(second), distance: second },
       ...(input.hr !== undefined && { heartRate: input.hr }),
     })
+    if (input.hrv) write(MesgNum.HRV, { time: [1] })
+  }
   // The strap's clock began long before; its 12 bits turn every four seconds.
   const ticks = (second: number) => 5_000_000 + Math.round(second * 1_024)
   const [first, ...more] = input.beats

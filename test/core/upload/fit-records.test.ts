@@ -266,6 +266,23 @@ describe('the records and messages of a FIT file', () => {
     )
   })
 
+  it('have each R-R interval once when a strap and the device both wrote it', async () => {
+    const beats = Array.from({ length: 17 }, (_, index) => [index * 0.75 + 5.5, 120] as const)
+    const both = makeSwimFit({ seconds: 30, beats, hrv: true })
+    await rig.importFile('both.fit', both)
+    await rig.fetchWanted()
+    const intervals = await rig.rows(
+      `select interval_s, floor(extract(epoch from t - min(t) over ()))::int as second from training.ride_rr_intervals
+       where content_id = $1 order by t, position`,
+      [idOf(both)],
+    )
+    const kept = intervals.filter(({ interval_s }) => interval_s === 0.75)
+    expect(kept).toHaveLength(16)
+    // Seconds 5 to 17 have the strap's beats.
+    const received = intervals.filter(({ interval_s }) => interval_s === 1).map(({ second }) => second)
+    expect(received).toEqual([0, 1, 2, 3, 4, ...Array.from({ length: 12 }, (_, index) => 18 + index)])
+  })
+
   it('of an earlier version are missing, as doctor says with the command, and come when the file is uploaded again', async () => {
     const { config, store } = rig.app
     const diagnose = () =>

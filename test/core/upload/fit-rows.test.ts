@@ -164,6 +164,19 @@ describe('sessions and laps', () => {
   })
 })
 
+it('a device whose serial number alternates has one row for each number', () => {
+  const devices = [7, 8, 7, 8, undefined, 7].map((serialNumber) =>
+    message({ deviceIndex: 1, ...(serialNumber !== undefined && { serialNumber }) }),
+  )
+  expect(
+    normalize({ devices: [...devices, message({ deviceIndex: 2, serialNumber: 7 })] }).devices,
+  ).toMatchObject([
+    { deviceIndex: 1, serialNumber: 7, messages: 3 },
+    { deviceIndex: 1, serialNumber: 8, messages: 3 },
+    { deviceIndex: 2, serialNumber: 7, messages: 1 },
+  ])
+})
+
 it('the devices of a file are joined by index and serial number, and the last value of each field counts', () => {
   const at = (second: number) => new Date(START.getTime() + second * 1_000).toISOString()
   const { devices } = normalize({

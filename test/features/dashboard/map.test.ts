@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deriveContent } from '../../../src/core/normalize/activity-answer.ts'
 import { replaceDerived } from '../../../src/core/store/samples/content.ts'
+import { makeRoute } from '../../../src/features/dashboard/pages/activity/route.ts'
 import { findMap, findNear } from '../../../src/features/dashboard/pages/map/queries.ts'
 import {
   decodeTrack,
   EARTH_M,
+  followLine,
   NEAR_UNITS,
   type Place,
   project,
@@ -17,11 +19,14 @@ import { makeSamples, UNKNOWN } from '../../kit/samples.ts'
 const SECONDS = 4_000
 type Ride = (part: number) => readonly [lat: number, lng: number]
 
+const wrap = (lng: number) => (lng > 180 ? lng - 360 : lng)
+
 /** Rides round Zürich, Sydney, over the date line, on the spot, at the pole and without a track, by their place after a share of the way. */
 const RIDES: Readonly<Record<string, Ride>> = {
   loop: (part) => [47.37 + 0.1 * Math.sin(2 * Math.PI * part), 8.54 + 0.2 * Math.cos(4 * Math.PI * part)],
   south: (part) => [-33.87 + 0.3 * part, 151.2 + 0.05 * Math.sin(20 * part)],
   'date line': (part) => [-17 + part, 179.9 - part / 10],
+  'over the date line': (part) => [-16.8 - part / 10, wrap(179.9 + 0.2 * part)],
   'on the spot': () => [47, 8],
   pole: () => [90, 0],
   'not made yet': () => [47, 8],
@@ -51,7 +56,7 @@ const tracks = async (of?: number) =>
   new Map(
     (await findMap({ ...app, ...scene }, { account: of }))?.tracks.map(({ name, track }) => [
       String(name),
-      decodeTrack(track, TRACK_UNITS),
+      followLine(decodeTrack(track, TRACK_UNITS)),
     ]),
   )
 
@@ -64,11 +69,18 @@ beforeAll(async () => {
 describe('the tracks of the map', () => {
   it('are near each sample, of 36 points at most, and others when the samples have changed', async () => {
     const found = new Map([...(await tracks()), ...(await tracks(other))])
-    expect([...found.keys()].sort()).toEqual(['date line', 'loop', 'on the spot', 'pole', 'south'])
+    expect([...found.keys()].sort()).toEqual([
+      'date line',
+      'loop',
+      'on the spot',
+      'over the date line',
+      'pole',
+      'south',
+    ])
     for (const [name, track] of found) {
       const of = RIDES[name] as Ride
       expect(track.length).toBeLessThanOrEqual(36)
-      const places = Array.from({ length: 101 }, (_, n) => project(...of(n / 100)))
+      const places = followLine(Array.from({ length: 101 }, (_, n) => project(...of(n / 100))))
       const furthest = Math.max(...places.map((place) => distance(place, track))) * EARTH_M
       // Of a way of 70 km.
       expect([name, furthest < 600]).toEqual([name, true])
@@ -77,7 +89,12 @@ describe('the tracks of the map', () => {
     await write('on the spot', (part) => [47, 8 + part / 10])
     expect((await tracks()).get('on the spot')).toHaveLength(36)
     await scene.sql`update training.activities set absent_since = now() where activity_id = ${ids.get('pole')}`
-    expect([...(await tracks()).keys()].sort()).toEqual(['date line', 'loop', 'on the spot'])
+    expect([...(await tracks()).keys()].sort()).toEqual([
+      'date line',
+      'loop',
+      'on the spot',
+      'over the date line',
+    ])
     expect(await findMap({ ...app, ...scene }, { account: 999 })).toBeUndefined()
   })
 
@@ -101,6 +118,31 @@ describe('the tracks of the map', () => {
     expect(Math.max(...places.map(far))).toBeLessThan(1.5 * (2_200 / 300 + 3))
     expect((await findNear(scene, { account: other, ...box })).pieces).toEqual([])
     expect((await findNear(scene, box)).pieces).toEqual([])
+  })
+})
+
+describe('a track over the 180° meridian', () => {
+  it.each([
+    ['from the west', 179_990_000, 180_010_000],
+    ['from the east', -180_010_000, -179_990_000],
+  ])('is in a part of the map that reaches over it %s', async (_, west, east) => {
+    const { pieces } = await findNear(scene, { account, west, east, south: -17_000_000, north: -16_000_000 })
+    expect(pieces.map(({ id }) => id)).toEqual([ids.get('over the date line')])
+    const places = followLine(decodeTrack(pieces[0]?.track ?? '', NEAR_UNITS), {
+      x: west / 360_000_000 + 0.5,
+      y: 0,
+    })
+    const degrees = places.map(({ x }) => (x - 0.5) * 360)
+    expect(Math.min(...degrees)).toBeCloseTo(west / 1_000_000, 2)
+    expect(Math.max(...degrees)).toBeCloseTo(east / 1_000_000, 2)
+  })
+
+  it('is one short line on the page of its activity', () => {
+    const lng = Array.from({ length: 41 }, (_, index) => wrap(179.98 + index / 1_000))
+    const route = makeRoute({ lat: lng.map(() => -16.8), lng }) ?? []
+    const places = route.map(({ x }) => (x - 0.5) * 360)
+    expect(places).toHaveLength(41)
+    expect(Math.max(...places) - Math.min(...places)).toBeCloseTo(0.04)
   })
 })
 

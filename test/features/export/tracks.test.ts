@@ -151,7 +151,7 @@ describe('a track of an activity', () => {
     expect(of('gpxtpx:cad')).toEqual(['90', '90', '0', '91', '92'])
     expect(of('gpxtpx:atemp')).toEqual(['21'])
     expect(of('pwr:PowerInWatts')).toEqual(['250', '252', '0', '200', '201'])
-    expect(xml.match(/<trkseg>/g)).toHaveLength(3)
+    expect(xml.match(/<trkseg>/g)).toHaveLength(4)
   })
 
   it('is valid TCX, with the seconds without a position, the sums of the lap and power', async () => {
@@ -167,7 +167,7 @@ describe('a track of an activity', () => {
       ['2025-06-01T08:00:00.500Z'],
     ])
     expect(Number(of('DistanceMeters')[0])).toBeCloseTo(50.1)
-    expect(xml.match(/<Track>/g)).toHaveLength(3)
+    expect(xml.match(/<Track>/g)).toHaveLength(4)
     expect(xml).toContain('Sport="Biking"')
   })
 
@@ -178,15 +178,53 @@ describe('a track of an activity', () => {
     expect(coordinates[0]).toEqual([
       [8.5, 47.4000001, 400.3],
       [8.50000000001, 47.4001, 400.1],
-      [180, 1e-7, -3],
     ])
-    expect(coordinates.map((line: unknown[]) => line.length)).toEqual([3, 2, 2])
+    expect(coordinates[1]).toEqual(Array(2).fill([-180, 1e-7, -3]))
+    expect(coordinates.map((line: unknown[]) => line.length)).toEqual([2, 2, 2, 2])
     const { times, power, temperature } = feature.properties.coordinateProperties
-    expect(times[1]).toEqual(Array(2).fill('2025-06-01T08:00:30.000Z'))
+    expect(times[2]).toEqual(Array(2).fill('2025-06-01T08:00:30.000Z'))
     expect([power[0], temperature[0]]).toEqual([
-      [250, 251.5, 0],
-      [null, 21, null],
+      [250, 251.5],
+      [null, 21],
     ])
+  })
+
+  it.each([
+    ['eastwards', 1],
+    ['westwards', -1],
+  ])('is cut at the 180° meridian in each format, %s', async (_, direction) => {
+    const longitudes = Array.from({ length: 41 }, (_, index) => {
+      const east = 180 + (direction * (index - 20)) / 1_000
+      return east > 180 ? east - 360 : east
+    })
+    await rig.rows(
+      `with ride as (insert into training.activities (account_id, path, started_at, recorded_from, elapsed_s, sample_count, start_lat, detail_state, listed_at, wanted_at)
+         select account_id, 'taveuni' || $1, t, t, 40, 41, -16.8, 'mirrored', now(), now()
+         from training.accounts, (values ('2025-07-01T08:00:00Z'::timestamptz)) at (t) returning activity_id, started_at)
+       insert into training.samples (activity_id, t, lat, lng)
+       select activity_id, started_at + (n - 1) * interval '1 s', case when n = 11 then null else -16.8 end, lng
+       from ride, unnest($2::float8[]) with ordinality p (lng, n) returning 1`,
+      [direction, longitudes],
+    )
+    const path = `taveuni${direction}`
+    const { coordinates } = JSON.parse(await track('geojson', path)).geometry
+    const linesOf = (xml: string, line: string, longitude: RegExp) =>
+      xml
+        .split(line)
+        .slice(1)
+        .map((part) => Array.from(part.matchAll(longitude), ([, lng]) => Number(lng)))
+    const formats = [
+      coordinates.map((line: number[][]) => line.map(([lng]) => lng)),
+      linesOf(await track('gpx', path), '<trkseg>', /lon="([^"]+)"/g),
+      linesOf(await track('tcx', path), '<Track>', /<LongitudeDegrees>([^<]+)/g),
+    ]
+    const placed = longitudes.filter((_, index) => index !== 10).map((lng) => (lng === 180 ? -180 : lng))
+    for (const lines of formats) {
+      expect(lines).toHaveLength(2)
+      expect(lines.flat()).toEqual(placed)
+      for (const line of lines) expect(Math.max(...line) - Math.min(...line)).toBeLessThan(1)
+    }
+    await rig.rows('delete from training.activities where path = $1 returning 1', [path])
   })
 
   it.runIf(runsWith(findBinary(['gpsbabel'])))('is read by gpsbabel as it is', async () => {

@@ -35,7 +35,7 @@ export type FitRows = {
 } & RecordedRows
 
 /** The version of the rows of FIT files; raised when they hold more. */
-export const FIT_READER_VERSION = 3
+export const FIT_READER_VERSION = 4
 
 /** Counts the FIT files that an earlier version read: kept ones, which a rebuild reads again, and others, which are read when they come again. */
 export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: number }> {

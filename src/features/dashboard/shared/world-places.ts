@@ -16,6 +16,18 @@ export function project(lat: number, lng: number): Place {
   return { x: lng / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) }
 }
 
+/**
+ * Moves the places of a line to the copies of the world that are nearest to the place before, the first to the one nearest to `start`: a
+ * line over the 180° meridian continues beyond the edge of the world.
+ */
+export function followLine<P extends Place>(places: readonly P[], start: Place | undefined = places[0]): P[] {
+  let last = start?.x ?? 0
+  return places.map((place) => {
+    last = place.x + Math.round(last - place.x)
+    return { ...place, x: last }
+  })
+}
+
 /** A part of the world between two degrees of latitude and two of longitude, in millionths. */
 export type Box = Readonly<Record<'west' | 'south' | 'east' | 'north', number>>
 

@@ -1,5 +1,5 @@
 import { isPosition } from '../../../../kit/floats.ts'
-import { type Place, project } from '../../shared/world-places.ts'
+import { followLine, type Place, project } from '../../shared/world-places.ts'
 import type { Samples } from './summarize.ts'
 
 /** A point of the route, and the index of its sample. */
@@ -20,7 +20,8 @@ export function makeRoute({
     places.push({ ...project(degrees, east), index })
   })
   const every = Math.max(1, Math.ceil(places.length / MAX_POINTS))
-  const [first, ...rest] = places.filter((_, index) => index % every === 0 || index === places.length - 1)
+  const shown = places.filter((_, index) => index % every === 0 || index === places.length - 1)
+  const [first, ...rest] = followLine(shown)
   return first && rest.some(({ x, y }) => x !== first.x || y !== first.y) ? [first, ...rest] : undefined
 }
 

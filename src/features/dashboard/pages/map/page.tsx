@@ -11,6 +11,7 @@ import {
   type Box,
   boxOf,
   decodeTrack,
+  followLine,
   homeOf,
   NEAR_UNITS,
   type Place,
@@ -41,14 +42,14 @@ function ActivityMap() {
   const [chosen, choose] = useAddress(KEYS)
   const { year = '', sport = '' } = chosen
   const view = useLive<View>(`/api/map${formatQuery({ account: readAccount() })}`, POLL_EVERY_MS)
-  const all = useMemo(
-    () =>
-      view?.tracks.map(({ track, ...line }) => ({
-        ...{ ...line, year: line.day?.slice(0, 4) ?? '' },
-        points: decodeTrack(track, TRACK_UNITS),
-      })) ?? [],
-    [view?.tracks],
-  )
+  const all = useMemo(() => {
+    let start: Place | undefined
+    return (view?.tracks ?? []).map(({ track, ...line }) => {
+      const points = followLine(decodeTrack(track, TRACK_UNITS), start)
+      start ??= points[0]
+      return { ...line, year: line.day?.slice(0, 4) ?? '', points }
+    })
+  }, [view?.tracks])
   const [near, setNear] = useState<Near>()
   useEffect(() => setNear(undefined), [view?.tracks])
   const rest = useRef(0)
@@ -74,7 +75,7 @@ function ActivityMap() {
       const answer = await fetchOnce<NearView>(`/api/map/near${query}`)
       const pieces = new Map<number, Place[][]>()
       for (const { id, track } of answer?.pieces ?? [])
-        pieces.set(id, [...(pieces.get(id) ?? []), decodeTrack(track, NEAR_UNITS)])
+        pieces.set(id, [...(pieces.get(id) ?? []), followLine(decodeTrack(track, NEAR_UNITS), eye)])
       if (answer) setNear({ box, metres, pieces })
     }, REST_MS)
   }

@@ -44,7 +44,10 @@ export async function findMap(
 /** A line may leave out points that are nearer to it than the height of the box through this. */
 const STEPS = 300
 
-/** Finds the pieces of an account's tracks in a box, as fine as it is small. */
+/** The whole way around, millionths of a degree. */
+const WORLD = 360 * UNITS
+
+/** Finds the pieces of an account's tracks in a box, as fine as it is small. The box may reach over the 180° meridian. */
 export async function findNear(
   { store }: Pick<PagesApp, 'store'>,
   { account = 0, west, south, east, north }: Box & { account?: number | undefined },
@@ -55,7 +58,8 @@ export async function findNear(
       tx.client,
       `select activity_id, t.points from training.activities v join musette.ride_tracks t using (activity_id)
        where v.account_id = ${account} and v.absent_since is null and v.south <= ${north / UNITS} and v.north >= ${south / UNITS}
-         and v.west <= ${east / UNITS} and v.east >= ${west / UNITS}`,
+         and exists (select from generate_series(-360, 360, 360) world
+           where v.west <= ${east / UNITS} + world and v.east >= ${west / UNITS} + world)`,
     ),
   )
   const toleranceM = ((north - south) * M_A_UNIT) / STEPS
@@ -64,7 +68,7 @@ export async function findNear(
     const points = decodePoints(field as Buffer)
     const isIn = (at: number) => {
       const [y, x] = [points[at] as number, points[at + 1] as number]
-      return y >= south && y <= north && x >= west && x <= east
+      return y >= south && y <= north && west + ((x - west + 2 * WORLD) % WORLD) <= east
     }
     for (let at = 0; at < points.length; at += 2) {
       if (!isIn(at)) continue
