@@ -84,7 +84,13 @@ await build({
 })
 const apart = await Promise.all(Object.entries(APART).map(buildApart))
 const inputs = [metafile, ...(existsSync(root + DASHBOARD) ? [await buildPages()] : []), ...apart]
-writeFileSync(`${root}dist/licenses.txt`, listLicenses(inputs.flatMap((one) => Object.keys(one.inputs))))
+const libraries = listLibraries(inputs.flatMap((one) => Object.keys(one.inputs)))
+writeFileSync(`${root}dist/licenses.txt`, listLicenses(libraries))
+// For config/sbom.mjs.
+writeFileSync(
+  `${root}dist/.libraries.json`,
+  JSON.stringify(libraries.map(({ name, version }) => `${name}@${version}`)),
+)
 // What each file was made of; the time of this file is that of the build.
 writeFileSync(`${root}dist/.inputs.json`, JSON.stringify(metafile.outputs))
 
@@ -244,20 +250,24 @@ async function buildApart([name, { names, module, files }]) {
   return built.metafile
 }
 
-/** The licences of the libraries that these files belong to, each text once, after the names and versions of its libraries. */
-function listLicenses(paths) {
+/** The libraries that these files belong to: their manifests, each with its folder. */
+function listLibraries(paths) {
   const folders = paths.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0])
-  const libraries = new Map()
-  for (const folder of [...new Set(folders.filter(Boolean))].sort()) {
-    const { name, version, license, author } = JSON.parse(
-      readFileSync(`${root}${folder}/package.json`, 'utf8'),
-    )
+  return [...new Set(folders.filter(Boolean))]
+    .sort()
+    .map((folder) => ({ ...JSON.parse(readFileSync(`${root}${folder}/package.json`, 'utf8')), folder }))
+}
+
+/** The licences of libraries, each text once, after the names and versions of its libraries. */
+function listLicenses(libraries) {
+  const texts = new Map()
+  for (const { name, version, license, author, folder } of libraries) {
     const files = readdirSync(root + folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file))
     const whole = files.map((file) => readFileSync(`${root}${folder}/${file}`, 'utf8').trim())
     const stated = `License: ${license}. Author: ${author?.name ?? author ?? 'not named'}.`
     const text = whole.length > 0 ? whole.join('\n\n') : stated
-    libraries.set(text, [...(libraries.get(text) ?? []), `${name} ${version}`])
+    texts.set(text, [...(texts.get(text) ?? []), `${name} ${version}`])
   }
-  const texts = [...libraries].map(([text, names]) => `${names.join('\n')}\n\n${text}`)
-  return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`
+  const parts = [...texts].map(([text, names]) => `${names.join('\n')}\n\n${text}`)
+  return `${parts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`
 }

@@ -31,9 +31,12 @@ describe('the workflow of the repository', () => {
     expect(commands).toEqual(expect.arrayContaining(['.ci/run', expect.stringMatching(/^docker build /)]))
   })
 
-  it('may only read, and names a major version of each action', () => {
+  it('may only read, and names the commit and the version of each action', () => {
     expect(permissions).toEqual({ contents: 'read' })
-    for (const each of steps) if ('uses' in each) expect(each.uses).toMatch(/^[\w-]+\/[\w-]+@v\d+$/)
+    const uses = readTop('.github/workflows/checks.yml').match(/uses: .*/g)
+    expect(uses).toHaveLength(steps.filter((each) => 'uses' in each).length)
+    for (const each of uses ?? [])
+      expect(each).toMatch(/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
   })
 })
 

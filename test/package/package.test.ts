@@ -124,6 +124,30 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
   }, 240_000)
 })
 
+it('the SBOM names exactly the bundled libraries, and those of the source maps', async () => {
+  const { stdout } = await run('node', ['config/sbom.mjs', '--omit=optional'], {
+    cwd: root,
+    maxBuffer: 1 << 28,
+  })
+  const { components } = JSON.parse(stdout) as { components: { name: string; version: string; hashes: [] }[] }
+  const licenses = await readFile(distPath('licenses.txt'), 'utf8')
+  const titles = components.map(({ name, version }) => `${name} ${version}`)
+  expect(titles.filter((title) => !licenses.includes(`${title}\n`))).toEqual([])
+  expect(components.filter(({ hashes }) => !hashes?.length)).toEqual([])
+  const maps = (await readdir(distPath(''), { recursive: true })).filter((name) => name.endsWith('.map'))
+  const sources = await Promise.all(
+    maps.map(async (name): Promise<string[]> => JSON.parse(await readFile(distPath(name), 'utf8')).sources),
+  )
+  const mapped = sources
+    .flat()
+    .flatMap((path) => /^.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
+  expect(mapped).not.toEqual([])
+  const names = new Set(components.map(({ name }) => name))
+  expect([...new Set(mapped)].filter((name) => !names.has(name))).toEqual([])
+  // Libraries that npm counts to the development tools, or that others bring.
+  for (const name of ['zod', 'pg-protocol', 'tslib']) expect(names).toContain(name)
+})
+
 it('npm pack is refused when a library differs from the lock file', async () => {
   const folder = await openForTest(openTempDir('pack'))
   const place = (name: string) => join(folder.path, name)

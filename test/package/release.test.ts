@@ -16,7 +16,8 @@ const run = promisify(execFile)
 const CHANGELOG = '# Changelog\n\n## Pending\n\n- It flies.\n\n## 0.1.0, 2026-01-02\n\n- It walks.\n'
 const BUILD = `import { mkdirSync, writeFileSync } from 'node:fs'
 mkdirSync('dist', { recursive: true })
-writeFileSync('dist/main.js', '')\n`
+writeFileSync('dist/main.js', '')
+writeFileSync('dist/.libraries.json', '[]')\n`
 const GREEN = '#!/bin/sh\nexit 0\n'
 
 let folder: TempDir

@@ -56,7 +56,9 @@ export function formatRefused(
 export function formatLoginLost(account: string, at: Date, reason: string | null): Content {
   const command = commandFor('login', account)
   const why = reason === null ? '' : ` (${shorten(reason, LONGEST)})`
-  const text = `Nothing is mirrored or uploaded until you sign in again${why}; run: ${command}`
+  // The reason of a login that the service refused for a day names the command already.
+  const run = why.includes(command) ? '' : `; run: ${command}`
+  const text = `Nothing is mirrored or uploaded until you sign in again${why}${run}`
   return { event: 'login.lost', at, data: makeData(account, 'The login is lost', text, { reason, command }) }
 }
 

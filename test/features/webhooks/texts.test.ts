@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ReadyActivity } from '../../../src/features/webhooks/news.ts'
-import { formatActivity, formatBreakthrough } from '../../../src/features/webhooks/texts.ts'
+import { formatActivity, formatBreakthrough, formatLoginLost } from '../../../src/features/webhooks/texts.ts'
 
 // The surface (test/surface) has each message in full. Here is what they say with less, and how numbers are rounded.
 
@@ -38,4 +38,13 @@ describe('the message about an activity', () => {
     )
     expect(told).toEqual([undefined, ['A medal', 'New activity'], ['A breakthrough', 'New activity']])
   })
+})
+
+it.each([
+  'the service refused the login',
+  'the service refused the login for a day; if the service is well otherwise, run: musette login second',
+  null,
+])('the message about a lost login names its command once: %s', (reason) => {
+  const { text } = formatLoginLost('second', AT, reason).data
+  expect(String(text).split('musette login second')).toHaveLength(2)
 })
