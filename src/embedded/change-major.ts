@@ -13,11 +13,11 @@ import {
   MAJOR_VERSION,
   makeUrl,
   READY,
-  readDiskFull,
   readVersion,
   setPassword,
   type Tools,
 } from './cluster.ts'
+import { readDiskFull } from './explain-end.ts'
 import { acquireLock, type Lock } from './lock.ts'
 import { readElsewhere } from './owner.ts'
 import { startServer, waitUntilReady } from './postgres-server.ts'
@@ -90,7 +90,7 @@ export async function changeMajor<T>(
       const copied = await withOldServer(deps, { dataDir, lock }, change, async (from, password) => {
         const binaries = await openBinaries(resolveBinaryPackage(), join(dataDir, 'postgres.lib'))
         const tools = { binaries, runAs: await detectRunAs(binaries, dataDir, lock.fd) }
-        await createCluster(tools, { directory: next, password })
+        await createCluster(tools, { dataDir, directory: next, password })
         return withServer(deps, { ...tools, dataDir, password, name: NEXT }, (to) => input.copy({ from, to }))
       })
       // Both servers have ended and have written all to the disk.

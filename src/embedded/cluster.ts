@@ -1,9 +1,10 @@
-import { stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
-import { orMissing, readPlainFile, readRoom, renameDurably } from '../kit/files.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
+import { orMissing, orNone, readPlainFile, renameDurably } from '../kit/files.ts'
 import { quoteShell } from '../kit/text.ts'
 import { type Binaries, readEarlierPackage } from './binaries.ts'
+import { damaged, type Ended, explainEnd } from './explain-end.ts'
 import { createOwnDirectory, type Finished, type RunAs, removeOwnDirectory, runToEnd } from './run-as.ts'
 
 export type Tools = { runAs: RunAs; binaries: Binaries }
@@ -16,8 +17,8 @@ export const MAJOR_VERSION = '18'
 
 /**
  * Prepares the database's files in `<dataDir>/postgres`: creates them by initdb unless they exist, under another name first,
- * so that a crash leaves no half of them, and writes the settings. Returns whether they are new. Throws ConfigError `embedded_version`, `embedded_damaged` or
- * `embedded_initdb_failed`, TransientError `embedded_disk_full`.
+ * so that a crash leaves no half of them, and writes the settings. Returns whether they are new. Throws ConfigError `embedded_version`, and as
+ * explainEnd makes the errors.
  */
 export async function prepareCluster(tools: Tools, input: { dataDir: string; password: string }) {
   const cluster = join(input.dataDir, 'postgres')
@@ -32,20 +33,17 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
     const older = `${files} runs ${MAJOR_VERSION} and can bring them to it; run: MUSETTE_DATA_DIR=${quoteShell(input.dataDir)} musette migrate`
     if (readEarlierPackage(input.dataDir, version)) throw new ConfigError('embedded_older', older)
     const mend = `install the musette that made them, or let a Postgres ${version} of your own run on a copy of that folder and name it in DATABASE_URL`
-    const other = `${files} reads those of ${MAJOR_VERSION}; keep them: ${mend}, and take them along; run there: musette backup FILE`
+    const other = `${files} reads those of ${MAJOR_VERSION}; keep them: ${mend}, and make a backup there, which this version restores; run there: musette backup musette.tar`
     throw new ConfigError('embedded_version', other)
   }
+  if ((await readdir(cluster).catch(orNone)).length > 0) throw damaged(cluster, 'it has no PG_VERSION')
   const scratch = `${cluster}.new`
   try {
-    await createCluster(tools, { directory: scratch, password: input.password })
-    await renameDurably(scratch, cluster).catch((error: unknown) => {
-      const message = `${cluster} is not a database (${errorLine(error, 200)}); move it away, then start again`
-      throw new ConfigError('embedded_damaged', message, { cause: error })
-    })
+    await createCluster(tools, { ...input, directory: scratch })
+    await renameDurably(scratch, cluster)
   } catch (error) {
-    const full = await readDiskFull(input.dataDir)
     await removeOwnDirectory(scratch)
-    throw full ?? error
+    throw error
   }
   return true
 }
@@ -57,20 +55,25 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
   return false
 }
 
-/** Creates the files of an empty database in `directory`, in place of what is there. Throws ConfigError. */
-export async function createCluster(tools: Tools, input: { directory: string; password: string }) {
-  const { directory, password } = input
+/** Creates the files of an empty database in `directory`, in place of what is there. Throws as explainEnd makes the errors. */
+export async function createCluster(
+  tools: Tools,
+  { dataDir, directory, password }: { dataDir: string; directory: string; password: string },
+) {
   await removeOwnDirectory(directory)
   await createOwnDirectory(tools.runAs, directory)
   const made = await runToEnd(tools.runAs, [tools.binaries.initdb, ...initdbOptions(directory)], { cwd: '/' })
-  if (made.code !== 0) throw failed('embedded_initdb_failed', `cannot make a database in ${directory}`, made)
+  const what = `cannot make a database in ${directory}`
+  if (made.code !== 0) throw await explainEnd({ dataDir, what }, endOf(made))
   await writeSettings(tools, directory)
-  await runSingleUser(tools, directory, [passwordStatement(password), `CREATE DATABASE ${DATABASE}`])
+  const statements = [passwordStatement(password), `CREATE DATABASE ${DATABASE}`]
+  await runSingleUser(tools, { dataDir, directory }, statements)
 }
 
 /** Sets the superuser's password while no server runs. */
 export async function setPassword(tools: Tools, input: { dataDir: string; password: string }): Promise<void> {
-  await runSingleUser(tools, join(input.dataDir, 'postgres'), [passwordStatement(input.password)])
+  const { dataDir, password } = input
+  await runSingleUser(tools, { dataDir, directory: join(dataDir, 'postgres') }, [passwordStatement(password)])
 }
 
 function initdbOptions(directory: string): string[] {
@@ -96,7 +99,7 @@ async function writeSettings({ runAs }: Tools, cluster: string): Promise<void> {
   const written = await runToEnd(runAs, command, { cwd: '/' })
   if (written.code === 0) return
   const what = `cannot write the settings of the database in ${cluster}`
-  throw (await readDiskFull(dirname(cluster))) ?? failed('embedded_setup_failed', what, written)
+  throw await explainEnd({ dataDir: dirname(cluster), what }, endOf(written))
 }
 
 /** Changes the owner of the files to the user that runs the server now. Only root can; others get a ConfigError. */
@@ -118,28 +121,31 @@ function passwordStatement(password: string): string {
   return `ALTER ROLE ${USER} PASSWORD '${password}'`
 }
 
-/** Runs statements in single-user mode, without connections. Throws ConfigError when one of them fails. */
-async function runSingleUser(tools: Tools, cluster: string, statements: string[]): Promise<void> {
-  const command = [tools.binaries.postgres, '--single', '-D', cluster, '-c', 'exit_on_error=on', 'postgres']
+/** Runs statements in single-user mode, without connections. Throws as explainEnd makes the errors. */
+async function runSingleUser(
+  tools: Tools,
+  { dataDir, directory }: { dataDir: string; directory: string },
+  statements: string[],
+): Promise<void> {
+  const command = [tools.binaries.postgres, '--single', '-D', directory, '-c', 'exit_on_error=on', 'postgres']
   const input = statements.map((statement) => `${statement}\n`).join('')
   const finished = await runToEnd(tools.runAs, command, { cwd: '/', input })
-  if (finished.code !== 0)
-    throw failed('embedded_setup_failed', `cannot set up the database in ${cluster}`, finished)
+  const what = `cannot set up the database in ${directory}`
+  if (finished.code !== 0) throw await explainEnd({ dataDir, what }, endOf(finished))
 }
 
 /** Reads the major of the Postgres that a data directory is from; undefined when there is none. */
 export async function readVersion(cluster: string): Promise<string | undefined> {
   try {
-    return (await readPlainFile(join(cluster, 'PG_VERSION'))).toString().trim()
+    return (await readPlainFile(join(cluster, 'PG_VERSION'))).toString().trim() || undefined
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined
     throw error
   }
 }
 
-function failed(code: string, what: string, finished: Finished): ConfigError {
-  const last = finished.output.trim().split('\n').slice(-8).join('\n')
-  return new ConfigError(code, `${what} (${finished.signal ?? `exit code ${finished.code}`}):\n${last}`)
+function endOf({ signal, code, output }: Finished): Ended {
+  return { how: signal ?? `exit code ${code}`, output }
 }
 
 /** The superuser of the embedded Postgres, and its database. */
@@ -150,6 +156,8 @@ export const DATABASE = 'musette'
 const POSTGRESQL_CONF = `# Written by musette at every start; use ALTER SYSTEM for settings of your own.
 max_connections = 60
 shared_buffers = 64MB
+# In files of the data directory: systemd removes those in /dev/shm when the user of the server signs out (RemoveIPC).
+dynamic_shared_memory_type = mmap
 # Nothing is replicated, so the log need only suffice for recovery.
 wal_level = minimal
 max_wal_senders = 0
@@ -193,18 +201,4 @@ export function makeUrl(access: { port: number; password: string }): string {
 export function makeSharedUrl(access: { port: number; password?: string }): string {
   const password = access.password === undefined ? '' : `:${access.password}`
   return `postgres://${USER}${password}@127.0.0.1:${access.port}/${DATABASE}`
-}
-
-/** The server writes its WAL in files of 16 MB, creates the next one in advance, and does not start without it. */
-const NEEDED_BYTES = 32 * 1024 * 1024
-
-/** Returns the error for a server that does not start because the disk of `dataDir` is full; undefined when it has room or is unknown. */
-export async function readDiskFull(dataDir: string): Promise<TransientError | undefined> {
-  const room = await readRoom(dataDir).catch(() => undefined)
-  if (!room || room.bytes >= NEEDED_BYTES) return undefined
-  const left = Math.floor(room.bytes / (1024 * 1024))
-  return new TransientError(
-    'embedded_disk_full',
-    `the embedded Postgres does not start: the disk of ${dataDir} is full (${left} MB left); make room on it, then run it again`,
-  )
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
+import { asDiskFull, ConfigError, errorCode, errorLine } from '../kit/errors.ts'
 import { commandToUse } from '../kit/files.ts'
 import { quoteShell } from '../kit/text.ts'
 import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
@@ -18,8 +18,10 @@ import {
 } from './access.ts'
 import { openBinaries, resolveBinaryPackage } from './binaries.ts'
 import { readChanging, settleChange } from './change-major.ts'
-import { hasCluster, makeSharedUrl, makeUrl, prepareCluster, readDiskFull, setPassword } from './cluster.ts'
+import { hasCluster, makeSharedUrl, makeUrl, prepareCluster, setPassword } from './cluster.ts'
+import { readDiskFull } from './explain-end.ts'
 import { acquireLock, isLocked, type Lock } from './lock.ts'
+import { RECOVERING, readLastLine, readNotReady } from './not-ready.ts'
 import { readElsewhere, readOwnerLife, stopWithoutOwner } from './owner.ts'
 import { type Server, startServer, tryConnect, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
@@ -35,13 +37,14 @@ export type EmbeddedPostgres = {
   close(): Promise<void>
 }
 
-const DIRECTORY_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ELOOP', 'ENOSPC']
+const DIRECTORY_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ELOOP']
 
-/** Another process may be creating the files or recovering from a crash. */
-const JOIN_WITHIN_MS = 10 * MINUTE
 const CHECK_EVERY_MS = 50
-/** A server that another process is starting is ready long before this, unless the disk is full. */
-const START_MS = 10 * SECOND
+/** A server that another process starts is ready before this, unless the disk is full. */
+const START_MS = 5 * SECOND
+/** How soon and how often a person is told of a server that recovers. */
+const REPORT_AFTER_MS = 2 * SECOND
+const REPORT_EVERY_MS = 10 * SECOND
 
 /**
  * Opens the embedded Postgres of `dataDir`, with its files in `<dataDir>/postgres`: starts it, or joins the one that another
@@ -80,26 +83,31 @@ async function openOrJoin(
 ): Promise<EmbeddedPostgres> {
   await mkdir(options.dataDir, { recursive: true, mode: 0o700 })
   const dataDir = await realpath(options.dataDir)
-  let begun: number | undefined
+  const begun = Date.now()
+  let reportAt = REPORT_AFTER_MS
+  let isReported = false
   for (;;) {
     deps.signal?.throwIfAborted()
     const lock = await acquireLock(dataDir, 'owner', { takeOver: options.takeOver ?? false })
     if (lock)
       return { ...(await openSupervisedServer({ ...deps, lock }, { ...options, dataDir })), owned: true }
-    const access = (await stopWithoutOwner(dataDir)) ? undefined : await probeAccess(dataDir)
-    if (access) return joinServer(deps, { dataDir, access })
-    if (begun === undefined) deps.log.debug('waiting for the embedded Postgres, which another process starts')
-    begun ??= Date.now()
+    const access = (await stopWithoutOwner(dataDir)) ? undefined : await readAccess(dataDir)
+    const refusal = access && (await tryConnect(makeUrl(access)))
+    if (access && refusal === undefined) return joinServer(deps, { dataDir, access })
+    if (!isReported) deps.log.debug('waiting for the embedded Postgres, which another process starts')
+    isReported = true
     const waitedMs = Date.now() - begun
     const full = waitedMs > START_MS ? await readDiskFull(dataDir) : undefined
     const changing = waitedMs > SECOND ? await readChanging(dataDir) : undefined
     const elsewhere = await readElsewhere(dataDir, waitedMs)
-    if (full || changing || elsewhere) throw full ?? changing ?? elsewhere
-    if (waitedMs > JOIN_WITHIN_MS) {
-      throw new TransientError(
-        'embedded_not_ready',
-        `the embedded Postgres in ${dataDir} did not become ready`,
+    const notReady = full ?? changing ?? elsewhere ?? (await readNotReady({ dataDir, refusal, waitedMs }))
+    if (notReady) throw notReady
+    if (refusal === RECOVERING && waitedMs > reportAt) {
+      deps.log.warn(
+        { line: await readLastLine(dataDir) },
+        'waiting for the embedded Postgres, which is recovering',
       )
+      reportAt = waitedMs + REPORT_EVERY_MS
     }
     await sleep(CHECK_EVERY_MS, deps.signal)
   }
@@ -116,6 +124,8 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
   try {
     return await work()
   } catch (error) {
+    const full = asDiskFull(error, existsSync(path) ? path : dirname(path))
+    if (full) throw full
     const code = errorCode(error)
     // Node answers ENOENT for a folder that cannot be made on a read-only disk.
     const unmade =
@@ -124,8 +134,8 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
     const named = error instanceof Error && 'path' in error ? String(error.path) : path
     const at = existsSync(named) ? named : path
     const allow = `run: ${await commandToUse(at)}`
-    const onDisk = `make room on its disk, or mount that for writing; run: df ${quoteShell(path)}`
-    const mends: Record<string, string> = { EACCES: allow, EPERM: allow, ENOSPC: onDisk, EROFS: onDisk }
+    const mount = `its disk is mounted read-only; mount it for writing; run: df ${quoteShell(existsSync(path) ? path : dirname(path))}`
+    const mends: Record<string, string> = { EACCES: allow, EPERM: allow, EROFS: mount }
     const message = `cannot use ${at} in the data directory (${code}), so the database is not opened; ${mends[code] ?? 'set MUSETTE_DATA_DIR to a folder of yours'}`
     throw new ConfigError('embedded_directory', message, { cause: error })
   }

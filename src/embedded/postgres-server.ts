@@ -2,12 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFile, open, readFile, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
 import { withClient } from '../kit/postgres-client.ts'
 import { SECOND, sleep, within } from '../kit/time.ts'
-import { readDiskFull, type Tools } from './cluster.ts'
+import type { Tools } from './cluster.ts'
+import { explainEnd, readDiskFull } from './explain-end.ts'
+import { RECOVERING, readLastLine, readNotReady } from './not-ready.ts'
 import { stopOrphans } from './processes.ts'
-import { asTooManyFiles, spawnAs } from './run-as.ts'
+import { spawnAs } from './run-as.ts'
 
 export type Server = Awaited<ReturnType<typeof startServer>>
 
@@ -20,6 +22,17 @@ const LOG_CHECK_EVERY_MS = 5 * SECOND
 /** A fast shutdown first writes everything in memory to disk, which takes a while on a slow disk. */
 const FAST_MS = 30 * SECOND
 const IMMEDIATE_MS = 5 * SECOND
+
+/**
+ * The most memory of each process of the server, KiB: its own, and its address space, with 64 MB of shared buffers, libraries, and what
+ * parallel workers share. Otherwise one statement of any reader could take all memory of the machine. Ingest, rebuild, export, backup and
+ * restore of four million samples take 32 MiB of the first and 180 MiB of the second; an index of any size takes 64 MiB more.
+ */
+const OWN_MEMORY_KIB = 512 * 1024
+const ADDRESS_SPACE_KIB = 1024 * 1024
+/** A lower limit of the system stays. The own memory does not count the stack, which must be able to grow: the kernel kills a process otherwise. macOS enforces neither limit. */
+const LIMITS = `{ ulimit -d ${OWN_MEMORY_KIB}; ulimit -v ${ADDRESS_SPACE_KIB}; } 2>/dev/null; exec "$@"`
+const WITHIN_MEMORY = process.platform === 'linux' ? ['/bin/sh', '-c', LIMITS, 'sh'] : []
 
 /** Starts the server in its own process group, with a watchdog. It is not ready yet. */
 export async function startServer(launch: Launch) {
@@ -35,7 +48,8 @@ export async function startServer(launch: Launch) {
     const settings = [`port=${launch.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
     settings.push(...(launch.settings ?? []))
     const options = settings.flatMap((setting) => ['-c', setting])
-    child = spawnAs(launch.runAs, [launch.binaries.postgres, '-D', cluster, ...options], {
+    const command = [launch.binaries.postgres, '-D', cluster, ...options]
+    child = spawnAs(launch.runAs, [...WITHIN_MEMORY, ...command], {
       cwd: '/',
       detached: true,
       stdio: ['ignore', logFile.fd, logFile.fd],
@@ -60,10 +74,10 @@ export async function startServer(launch: Launch) {
     /** resolves with the reason (`exit code 1`, `SIGKILL`) when the program has ended */
     ended: gone,
     /** Reads the last few lines that it has written to its log since its start. */
-    async readLogTail(): Promise<string> {
+    async readLogTail(lines = 5): Promise<string> {
       // The log explains another failure, which a missing log must not hide.
       const bytes = await readFile(logPath).catch(() => Buffer.alloc(0))
-      return bytes.subarray(logStart).toString('utf8').trim().split('\n').slice(-5).join('\n')
+      return bytes.subarray(logStart).toString('utf8').trim().split('\n').slice(-lines).join('\n')
     },
     /** Stops it: fast shutdown, after 30 s or when nobody wants its files an immediate one, a kill 5 s later; resolves when it is gone. */
     async stop({ isUnwanted = false } = {}): Promise<void> {
@@ -93,16 +107,20 @@ async function rotateLog(path: string): Promise<boolean> {
 const CHECK_EVERY_MS = 20
 /** Each check during a long recovery writes a line to the server's log. */
 const SLOW_CHECK_EVERY_MS = 500
+const REPORT_AFTER_MS = 2 * SECOND
 const REPORT_EVERY_MS = 10 * SECOND
 /** The port's former user may still be answering; our own server's refusal does not change by waiting. */
 const WRONG_PASSWORD_MS = 2 * SECOND
 const WRONG_PASSWORD = '28P01'
-const RECOVERING = '57P03'
-const CONNECT_WITHIN_MS = 5 * SECOND
+/** A SQLSTATE that time does not change, unlike those of a server that starts or has no connection left. */
+const REFUSED = /^(?!57P0|28P01|53)(?=.*\d)[0-9A-Z]{5}$/
+/** Of the log of a start: the reason is followed by the ends of the other processes. */
+const ALL_LINES = 50
+const CONNECT_WITHIN_MS = 4 * SECOND
 
 /**
- * Waits until the server accepts connections. Throws TransientError `embedded_start_failed` when it ends first, `embedded_disk_full` when
- * the disk leaves it no room, ConfigError `embedded_password` when it refuses the password, or the signal's reason.
+ * Waits until the server accepts connections. Throws as explainEnd when it ends first or refuses for good, TransientError
+ * `embedded_disk_full`, `embedded_not_ready` as readNotReady, ConfigError `embedded_password` when it refuses the password, or the signal's reason.
  */
 export async function waitUntilReady(
   server: Server,
@@ -115,31 +133,35 @@ export async function waitUntilReady(
     how = phrase
   })
   const begun = Date.now()
-  let reportAt = begun + REPORT_EVERY_MS
+  let reportAt = begun + REPORT_AFTER_MS
   for (let pauseMs = CHECK_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.5, SLOW_CHECK_EVERY_MS)) {
     signal?.throwIfAborted()
     const refusal = await tryConnect(input.url)
     if (refusal === undefined) return
     await Promise.race([watching, sleep(pauseMs, signal)])
-    if (how !== undefined) {
-      const full = await readDiskFull(input.dataDir)
-      if (full) throw full
-      const log = await server.readLogTail()
-      const message = `the embedded Postgres ended while starting (${how}):\n${log}`
-      throw asTooManyFiles(log) ?? new TransientError('embedded_start_failed', message)
-    }
+    const what =
+      how === undefined
+        ? 'the embedded Postgres refuses connections'
+        : 'the embedded Postgres ended while starting'
+    if (how !== undefined || REFUSED.test(refusal))
+      throw await explainEnd(
+        { ...input, what },
+        { how: how ?? refusal, output: await server.readLogTail(ALL_LINES) },
+      )
     if (refusal === WRONG_PASSWORD && Date.now() > begun + WRONG_PASSWORD_MS) {
       const mend = 'delete that file, then start again'
       const message = `the embedded Postgres refuses the password in postgres.json; ${mend}`
       throw new ConfigError('embedded_password', message)
     }
+    const notReady = await readNotReady({ ...input, refusal, waitedMs: Date.now() - begun })
+    if (notReady) throw notReady
     if (Date.now() < reportAt) continue
     const full = await readDiskFull(input.dataDir)
     if (full) throw full
     // The recovery after a crash may take minutes.
     const state = refusal === RECOVERING ? 'is recovering' : 'is starting'
-    log.warn({ code: refusal }, `embedded Postgres ${state}`)
-    reportAt += REPORT_EVERY_MS
+    log.warn({ code: refusal, line: await readLastLine(input.dataDir) }, `embedded Postgres ${state}`)
+    reportAt = Date.now() + REPORT_EVERY_MS
   }
 }
 

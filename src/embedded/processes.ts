@@ -26,7 +26,7 @@ export async function isProcessAlive(identity: ProcessIdentity): Promise<boolean
  * Reads the numbers of living processes of this pid namespace that run a server on `directory`: on Linux those with it as working
  * directory (a server and each of its children), elsewhere the one that postmaster.pid names, if its command line names the directory.
  */
-async function readServerProcesses(directory: string): Promise<number[]> {
+export async function readServerProcesses(directory: string): Promise<number[]> {
   if (process.platform !== 'linux') {
     const pid = await readPostmasterPid(directory)
     const isOurs = pid !== undefined && (await readPs(pid, ['-ww', '-o', 'command='])).includes(directory)
@@ -51,7 +51,7 @@ async function readServerProcesses(directory: string): Promise<number[]> {
 }
 
 /** Reads the process number from a data directory's postmaster.pid; undefined when there is none. */
-async function readPostmasterPid(directory: string): Promise<number | undefined> {
+export async function readPostmasterPid(directory: string): Promise<number | undefined> {
   const text = await readFile(`${directory}/postmaster.pid`, 'utf8').catch(() => '')
   const pid = Number(text.split('\n')[0])
   return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
@@ -68,6 +68,13 @@ async function readLinuxStart(pid: number): Promise<string> {
   } catch {
     return ''
   }
+}
+
+/** Reads the state of a process, one letter of ps: T for one that a signal has stopped; undefined when there is none. */
+export async function readProcessState(pid: number): Promise<string | undefined> {
+  if (process.platform !== 'linux') return (await readPs(pid, ['-o', 'state=']))[0]
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return stat.slice(stat.lastIndexOf(')') + 2)[0]
 }
 
 /** Reads what identifies this boot of the machine. */

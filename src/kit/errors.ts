@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { quoteShell, shorten } from './text.ts'
 
 /**
@@ -82,6 +83,22 @@ export function isServiceDown(error: unknown): boolean {
 /** Tells whether a write failed because the disk, the quota or the largest size of a file was reached. */
 export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(error))
+}
+
+const NO_ROOM: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space left on device',
+  EDQUOT: 'disk quota exceeded',
+}
+
+/** Returns the error of a verb that could not write a file because the disk or the quota is full; undefined for another reason. */
+export function asDiskFull(error: unknown, folder?: string): TransientError | undefined {
+  const what = NO_ROOM[errorCode(error)]
+  if (what === undefined) return undefined
+  const path = error instanceof Error && 'path' in error ? String(error.path) : folder
+  const at = folder ?? (path && dirname(path))
+  const run = at ? `df -h ${quoteShell(at)}` : 'df -h'
+  const message = `${what}${path ? `: ${path}` : ''}; make room on that disk; run: ${run}`
+  return new TransientError('disk_full', message, { cause: error })
 }
 
 /** Tells whether this process or the whole system has as many open files as it may. */

@@ -37,12 +37,19 @@ export async function commandToUse(path: string): Promise<string> {
   }
 }
 
-/** Writes a new file and flushes its content to the disk, but not its name (see flushDirectory). Throws EEXIST. */
+/** Writes a new file and flushes its content to the disk, but not its name (see flushDirectory); after a failure there is none. Throws EEXIST. */
 export async function writeFlushed(path: string, content: string | Uint8Array, mode: number): Promise<void> {
-  await closeAfter(await open(path, 'wx', mode), async (file) => {
-    await file.writeFile(content)
-    await file.sync()
-  })
+  const file = await open(path, 'wx', mode)
+  try {
+    await closeAfter(file, async () => {
+      await file.writeFile(content)
+      await file.sync()
+    })
+  } catch (error) {
+    // A full disk takes the name of a file, and not its content. Errors of a handle have no path.
+    await rm(path, { force: true })
+    throw error instanceof Error ? Object.assign(error, { path }) : error
+  }
 }
 
 /** Renames a file within its folder so that a power cut does not undo it. */

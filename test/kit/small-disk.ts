@@ -5,10 +5,17 @@ import { onTestFinished } from 'vitest'
 import { openForTest } from './open-for.ts'
 import { openTempDir } from './temp-dir.ts'
 
-/** Mounts a small disk in memory until the end of the test, and returns its folder. */
-export async function openSmallDisk(megabytes: number): Promise<string> {
+/** Mounts a small disk in memory, for so many files at most, until the end of the test, and returns its folder. */
+export async function openSmallDisk(megabytes: number, files = 0): Promise<string> {
   const folder = await openForTest(openTempDir('disk'))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder.path])
+  execFileSync('mount', [
+    '-t',
+    'tmpfs',
+    '-o',
+    `size=${megabytes}m,mode=755,nr_inodes=${files}`,
+    'tmpfs',
+    folder.path,
+  ])
   onTestFinished(() => void execFileSync('umount', [folder.path]))
   return folder.path
 }

@@ -80,6 +80,10 @@ function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: D
     const sentence = `the database takes no more connections: ${message}; close programs that hold them, or let an administrator type ALTER ROLE … CONNECTION LIMIT -1, ALTER DATABASE … CONNECTION LIMIT -1 or raise max_connections, whichever it is`
     return transient('database_full', sentence)
   }
+  if (sqlstate === '53100')
+    return transient('database_disk_full', `the disk of the database is full: ${message}`)
+  if (sqlstate === '53200')
+    return transient('database_memory', `the database has no memory for a statement: ${message}`)
   // 55000 of a connection: ALTER DATABASE … ALLOW_CONNECTIONS false, during a restore for instance.
   if (/^(57P0|53|08|58)/.test(sqlstate) || (step === 'connect' && sqlstate === '55000'))
     return transient('database_unreachable', `the database does not work at the moment: ${message}`)

@@ -6,9 +6,8 @@ import { closeAfter } from '../../kit/release-stack.ts'
 import { onDisk } from './archive/backup-errors.ts'
 import type { Manifest } from './archive/manifest.ts'
 import { openArchive } from './archive/read-archive.ts'
+import { COMPLETE } from './backup-name.ts'
 
-/** A complete backup that a schedule made: files under other names are never touched. */
-const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-([0-9a-f]{8}))?\.tar$/
 /** The incomplete file of a killed scheduled backup: the name of a complete one with an ending. */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/
 

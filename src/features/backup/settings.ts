@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { DAY } from '../../kit/time.ts'
 import { anyDuration, folder, numberWithin } from '../../program/config/checks.ts'
 import type { Config } from '../../program/config/config.ts'
-import { type BeforeChange, defineSettings } from '../../program/config/define-settings.ts'
+import { type BeforeChange, defineSettings, type ReadBackups } from '../../program/config/define-settings.ts'
+import { COMPLETE } from './backup-name.ts'
 
 const WITHOUT = 'off'
 
@@ -29,6 +30,10 @@ export const backupSettings = defineSettings({
     const { dir, keep } = scheduleOf(deps.config)
     if (dir === undefined) return undefined
     return (await import('./before-change.ts')).backUpBeforeChange(deps, { ...input, dir, keep })
+  },
+  backups: (config): ReturnType<ReadBackups> => {
+    const { dir } = scheduleOf(config)
+    return dir === undefined ? undefined : { dir, names: COMPLETE }
   },
   read: (value) => ({
     dir: value.MUSETTE_BACKUP_DIR,

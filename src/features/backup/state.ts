@@ -30,7 +30,6 @@ import type { FoundBackup } from './backup-folder.ts'
 import { scheduleOf, VERIFY_EVERY_MS } from './settings.ts'
 
 const SAID = 'doctor status page heartbeat message'
-const BACK_UP = 'musette backup DIR/by-hand.tar'
 
 const RULES = {
   ...makeRules({
@@ -41,10 +40,10 @@ const RULES = {
     {
       backup_missing: ['warning', 'doctor status', 'musette start'],
       backup_no_room: ['warning', 'doctor status page', 'df -h DIR'],
-      backup_failed: ['unexpected', SAID, BACK_UP],
+      backup_failed: ['unexpected', SAID, 'musette backup DIR/by-hand.tar'],
       backup_disk_full: ['unexpected', SAID, 'df -h DIR'],
-      backup_gone: ['unexpected', SAID, BACK_UP],
-      backup_late: ['unexpected', SAID, BACK_UP],
+      backup_gone: ['unexpected', SAID, 'musette backup DIR/by-hand.tar'],
+      backup_late: ['unexpected', SAID, 'musette backup DIR/by-hand.tar'],
       backup_unproved: ['unexpected', SAID, 'musette backup --verify FILE'],
     },
     'after a start',

@@ -92,6 +92,9 @@ async function findOwnMismatch(connectionString: string): Promise<string | undef
   ).catch(() => undefined)
 }
 
+const OUT_OF_MEMORY = '53200'
+const USES_LESS =
+  'the statement needs more memory than one may use: select fewer rows, or do not aggregate them into one value'
 const WRITES = 'add --write if that is meant'
 /** By SQLSTATE: read_only_sql_transaction, active_sql_transaction (statements like VACUUM), insufficient_privilege. */
 const ADVICE: Readonly<Record<string, string | undefined>> = {
@@ -160,7 +163,8 @@ function rejected(error: unknown, text: string, write: boolean): unknown {
   if (!(error instanceof pg.DatabaseError) || /^(57P|08(?!P01))/.test(error.code ?? '')) {
     return mapDatabaseError(error, 'query', true)
   }
-  const advice = write ? undefined : ADVICE[error.code ?? '']
+  const code = error.code ?? ''
+  const advice = code === OUT_OF_MEMORY ? USES_LESS : write ? undefined : ADVICE[code]
   const place = error.internalQuery
     ? placeLines(error.internalQuery, error.internalPosition)
     : placeLines(text, error.position)

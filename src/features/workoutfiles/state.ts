@@ -16,7 +16,7 @@ export const workoutfilesState: FeatureState = {
       return [
         warning(
           'MUSETTE_WORKOUTS wants every workout as files, but MUSETTE_WORKOUT_DIR names no folder for them',
-          'export MUSETTE_WORKOUT_DIR=…',
+          'export MUSETTE_WORKOUT_DIR="$HOME/musette-workout"',
         ),
       ]
     if (dir === undefined)

@@ -52,7 +52,7 @@ export async function openLocalApp(
     release.defer('passes of others', () => untilOthersPassed({ store, log }, database, signal))
     await prepareDatabase(
       { store, config, log, signal },
-      { connectionString: database.url, preparation: config.databaseUrl ? preparation : 'migrate' },
+      { ...database, preparation: config.databaseUrl ? preparation : 'migrate' },
     )
     await followCopiedData({ log }, { database, dataDir: config.dataDir })
     const { identity } = await store.read(findIdentity)

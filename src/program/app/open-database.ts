@@ -41,15 +41,18 @@ export async function openDatabase(
   const database = await openUnmigrated(config, log, signal)
   if (config.databaseUrl) return database
   try {
-    await migrateTables({ config, log, signal }, database.url)
+    await migrateTables({ config, log, signal }, database)
     await followCopiedData({ log }, { database, dataDir: config.dataDir })
     return database
   } catch (error) {
-    if (preparation === 'read' && errorCode(error) === 'database_newer') return database
+    if (preparation === 'read' && READABLE.includes(errorCode(error))) return database
     await database.close()
     throw error
   }
 }
+
+/** Codes of a database of another version that cannot be migrated now, and can be read. */
+const READABLE: readonly string[] = ['database_newer', 'embedded_in_use']
 
 /** Throws ConfigError `no_data` when the data directory has no database yet, with the commands that make one; makes nothing. */
 export async function assertDatabase({ databaseUrl, dataDir }: Config): Promise<void> {
@@ -120,15 +123,23 @@ export async function readOldFiles({ dataDir }: Config) {
 /** Migrates the database to this version and returns the changes. Throws ConfigError when it cannot be migrated. */
 export async function migrateDatabase(deps: Deps): Promise<Migrated> {
   const database = await openUnmigrated(deps.config, deps.log, deps.signal)
-  return closeAfter(database, ({ url }) => migrateTables(deps, url))
+  return closeAfter(database, () => migrateTables(deps, database))
 }
 
-/** Migrates the database at an address, after what the settings demand before that, once. */
-async function migrateTables(deps: Deps, connectionString: string, onlyEmpty = false) {
+/** Where a database is, and whether this process runs its embedded Postgres; undefined for one of the user's own. */
+type Place = Pick<Database, 'url' | 'isRunHere'>
+
+/**
+ * Migrates a database, after what the settings demand before that, once. Throws TransientError `embedded_in_use` when another process runs
+ * the embedded Postgres: a daemon of the older version would go on with tables that it does not know, and end with its server.
+ */
+async function migrateTables(deps: Deps, { url: connectionString, isRunHere }: Place, onlyEmpty = false) {
   const { migrate } = await import('../../core/store/migrate.ts')
-  const { log, signal } = deps
+  const { config, log, signal } = deps
   let done: Promise<unknown> | undefined
-  const before = () => {
+  const before = async () => {
+    if (isRunHere?.() === false)
+      throw await (await import('../../embedded/not-ready.ts')).describeInUse(config.dataDir)
     done ??= prepareChange(deps, { connectionString })
     return done
   }
@@ -206,16 +217,16 @@ const MENDABLE: Readonly<Record<Preparation, readonly string[]>> = {
 /** Brings the database to this version as far as `preparation` allows; several may at once. Throws as checkSchema, checkServer and migrate. */
 export async function prepareDatabase(
   { store, ...deps }: Deps & { store: Store },
-  { connectionString, preparation }: { connectionString: string; preparation: Preparation },
+  { preparation, ...place }: Place & { preparation: Preparation },
 ): Promise<void> {
   try {
-    if (preparation !== 'check') await store.read(({ client }) => checkServer(client, connectionString))
+    if (preparation !== 'check') await store.read(({ client }) => checkServer(client, place.url))
     await store.read(checkSchema)
   } catch (error) {
     const code = errorCode(error)
     if (!MENDABLE[preparation].includes(code)) throw error
     // Another process may have made the tables since, of an older version.
-    await migrateTables(deps, connectionString, code === 'database_empty')
+    await migrateTables(deps, place, code === 'database_empty')
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../../kit/errors.ts'
 import { parseRedisUrl, redisCliAddress, sentinelCli } from '../../kit/redis/redis-url.ts'
@@ -9,7 +9,10 @@ import type { Config } from '../config/config.ts'
 export type Remedy = Readonly<{ hint?: string | undefined; run?: string | undefined }>
 
 /** The settings that a remedy names. */
-export type RemedyConfig = Pick<Config, 'databaseUrl' | 'redisUrl' | 'dataDir' | 'setIn' | 'settingsFile'> & {
+export type RemedyConfig = Pick<
+  Config,
+  'databaseUrl' | 'redisUrl' | 'dataDir' | 'setIn' | 'settingsFile' | 'features'
+> & {
   service: Pick<Config['service'], 'baseUrl'>
 }
 
@@ -21,7 +24,7 @@ const OF_URL = /"\$(?:REDIS|DATABASE)_URL"/g
  * to the file in the data directory, which counts in every shell and service; it stays what it is for a variable of the environment. The
  * names of URLs, which a shell may not have, become their addresses, for which a program asks the person for the password.
  */
-export function fitCommand(command: string, config: Omit<RemedyConfig, 'service'>): string {
+export function fitCommand(command: string, config: Omit<RemedyConfig, 'service' | 'features'>): string {
   const { setIn, settingsFile, databaseUrl, redisUrl } = config
   const [, name = '', value = ''] = EXPORT.exec(command) ?? []
   const place = setIn[name] ?? (name === 'MUSETTE_DATA_DIR' ? '' : settingsFile)
@@ -54,6 +57,10 @@ const CLIENT: Remedy = { hint: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SEC
 /** The remedies of codes whose messages have none. */
 const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_unreachable: ofDatabase,
+  database_disk_full: ofFullDisk,
+  embedded_damaged: ofDamagedFiles,
+  embedded_start_failed: ofDatabase,
+  database_memory: () => ({ hint: 'run it again' }),
   database_busy: () => ({ hint: 'run it again in a moment' }),
   database_error: () => ({ hint: 'run it again with MUSETTE_LOG_LEVEL=debug' }),
   database_damaged: () => ({ hint: 'the doctor names the tables and what to do', run: 'musette doctor' }),
@@ -94,7 +101,50 @@ function ofDatabase({ databaseUrl, dataDir }: RemedyConfig): Remedy {
       hint: 'look at DATABASE_URL, and whether the database runs',
       run: 'pg_isready -d "$DATABASE_URL"',
     }
-  return { hint: 'its disk may be full', run: `tail ${quoteShell(join(dataDir, 'postgres.log'))}` }
+  return { run: `tail ${quoteShell(join(dataDir, 'postgres.log'))}` }
+}
+
+function ofFullDisk({ databaseUrl, dataDir }: RemedyConfig): Remedy {
+  if (databaseUrl !== undefined) return { hint: 'make room on the disk of its server' }
+  return { hint: 'make room', run: `df -h ${quoteShell(dataDir)}` }
+}
+
+/** Moves the damaged files away, because a restore fills an empty database only. */
+function ofDamagedFiles(config: RemedyConfig): Remedy {
+  const files = join(config.dataDir, 'postgres')
+  let kept = `${files}.damaged`
+  for (let number = 2; existsSync(kept); number += 1) kept = `${files}.damaged-${number}`
+  const away = `mv ${quoteShell(files)} ${quoteShell(kept)}`
+  const backup = readNewestBackup(config)
+  if (backup === undefined)
+    return {
+      hint: 'no backup is in the folder of backups; the service still has the activities: move the files away and sign in again',
+      run: `${away} && musette login`,
+    }
+  return { hint: 'restore the newest backup', run: `${away} && musette restore ${quoteShell(backup)}` }
+}
+
+/** Lists a folder; one that cannot be read hides no other error. */
+function listNames(dir: string): string[] {
+  try {
+    return readdirSync(dir)
+  } catch {
+    return []
+  }
+}
+
+/** Reads the path of the newest backup in the folder of scheduled ones; undefined when there is none. */
+export function readNewestBackup(config: Pick<RemedyConfig, 'features' | 'dataDir' | 'databaseUrl'>) {
+  for (const { backups } of config.features.keys()) {
+    const { dir, names } = backups?.(config) ?? {}
+    if (dir === undefined) continue
+    const newest = listNames(dir)
+      .filter((name) => names?.test(name))
+      .sort()
+      .at(-1)
+    if (newest !== undefined) return join(dir, newest)
+  }
+  return undefined
 }
 
 function ofRedis(url: string): Remedy {

@@ -20,6 +20,9 @@ export type BeforeChange = (
   input: { connectionString: string; signal: AbortSignal; isPlan?: boolean },
 ) => Promise<{ dir: string; needed_bytes: number } | undefined>
 
+/** Returns the folder of the backups, and what they are called there: the names begin with the moment; undefined for no folder. */
+export type ReadBackups = (config: Place) => { dir: string; names: RegExp } | undefined
+
 /** The settings that belong together: those of core and program, or of one feature. */
 export type SettingsGroup<Value = unknown> = Readonly<{
   variables: Readonly<Record<string, z.ZodType>>
@@ -28,6 +31,7 @@ export type SettingsGroup<Value = unknown> = Readonly<{
   /** what `musette config` does not show */
   hidden: readonly string[]
   beforeChange: BeforeChange | undefined
+  backups: ReadBackups | undefined
   /** Reads the value of the texts of the variables that are set. A wrong one is complained about, and gets its default. */
   read(texts: Readonly<Record<string, string>>, complain: Complain): Value
   /** Returns the value as it was read with the configuration. */
@@ -43,17 +47,19 @@ export function defineSettings<Variables extends Record<string, z.ZodType>, Valu
   fromFile = [],
   hidden = [],
   beforeChange,
+  backups,
   read,
 }: {
   variables: Variables
   fromFile?: ReadonlyArray<keyof Variables & string>
   hidden?: ReadonlyArray<keyof Variables & string>
   beforeChange?: BeforeChange
+  backups?: ReadBackups
   read: (values: z.output<z.ZodObject<Variables>>, complain: Complain) => Value
 }): SettingsGroup<Value> {
   const schema = z.object(variables)
   const group: SettingsGroup<Value> = {
-    ...{ variables, fromFile, hidden, beforeChange },
+    ...{ variables, fromFile, hidden, beforeChange, backups },
     read(texts, complain) {
       const right = { ...texts }
       for (const { path, message } of schema.safeParse(texts, ONCE).error?.issues ?? []) {

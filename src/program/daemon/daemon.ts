@@ -47,7 +47,10 @@ export type Daemon = {
 type DaemonInput = { roles: readonly Role[]; signal: AbortSignal; watchEveryMs?: number }
 
 /** Codes of a server that went away while the daemon opened, as one that starts twice does. */
-const WENT_AWAY = new Set(['database_unreachable', 'database_full', 'queue_unreachable', ...UNFIT])
+const WENT_AWAY = new Set([
+  ...['database_unreachable', 'database_disk_full', 'database_memory', 'database_full', 'queue_unreachable'],
+  ...UNFIT,
+])
 const MAX_ATTEMPTS = 5
 const AGAIN_AFTER_MS = 1 * SECOND
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { QUEUE_CONNECTIONS } from '../../core/jobs/backend.ts'
 import {
   type DatabaseFacts,
@@ -8,10 +9,10 @@ import { checkServer } from '../../core/store/migration/check-server.ts'
 import { findPartitioning } from '../../core/store/samples/partitions.ts'
 import type { Store } from '../../core/store/store.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
-import { formatBytes } from '../../kit/text.ts'
+import { formatBytes, quoteShell } from '../../kit/text.ts'
 import { formatMoment, SECOND } from '../../kit/time.ts'
 import { CONNECTIONS_BESIDE_FETCHES } from '../app/local-app.ts'
-import { remedyOf } from '../app/remedy.ts'
+import { readNewestBackup, remedyOf } from '../app/remedy.ts'
 import { type Finding, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
 import { findListed } from './check-listed.ts'
 import type { DoctorContext } from './doctor-context.ts'
@@ -39,7 +40,12 @@ export async function checkDatabase(context: DoctorContext): Promise<Finding[]> 
     ...(unfit ? [] : await writeFindings(found.store, facts, found.mismatch !== undefined)),
     ...(facts.checksum_failures === 0
       ? []
-      : [damageFinding(facts, await findUnreadableTables(found.store, LOOK_WITHIN_MS))]),
+      : [
+          damageFinding(facts, {
+            unreadable: await findUnreadableTables(found.store, LOOK_WITHIN_MS),
+            config,
+          }),
+        ]),
     ...(unfit || found.mismatch ? [] : await findListed(context, 'database')),
   ]
   if (findings.some(({ state }) => state === 'problem')) return findings
@@ -78,14 +84,23 @@ async function writeFindings(store: Store, facts: DatabaseFacts, bare: boolean):
 }
 
 /** Names unreadable tables: the server counts damaged pages without their tables. */
-export function damageFinding(facts: DatabaseFacts, unreadable: readonly string[]): Finding {
+export function damageFinding(
+  facts: DatabaseFacts,
+  { unreadable, config }: { unreadable: readonly string[]; config: DoctorContext['config'] },
+): Finding {
   const { checksum_failures: count, checksum_last_failure: last } = facts
   const found = `the disk gave the server ${count} damaged pages${last ? `, the last on ${formatMoment(last)}` : ''}`
   if (unreadable.length === 0)
-    return warning(`${found}; every table could be read just now; look at the disk`, 'musette backup FILE')
-  const mend =
-    'stop musette, keep a copy of its files, and restore the newest backup into an empty database; without one see "A damaged page" in docs/troubleshooting.md'
-  return problem('unexpected', `${found}; ${unreadable.join(', ')}; ${mend}`, 'musette restore FILE')
+    return warning(
+      `${found}; every table could be read just now; look at the disk`,
+      `musette backup ${quoteShell(join(config.dataDir, 'by-hand.tar'))}`,
+    )
+  const backup = readNewestBackup(config)
+  const mend = backup
+    ? 'stop musette, keep a copy of its files, and restore the newest backup into an empty database'
+    : 'no backup is in the folder of backups: see "A damaged page" in docs/troubleshooting.md'
+  const run = backup && `musette restore ${quoteShell(backup)}`
+  return problem('unexpected', `${found}; ${unreadable.join(', ')}; ${mend}`, run)
 }
 
 /** The connections that a daemon and verbs may open at once. */

@@ -7,6 +7,7 @@ import { errorLine, RejectedError, UnexpectedResponseError } from '../../kit/err
 import { isLoopback, isPlainHttp } from '../../kit/loopback.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
+import { quoteShell } from '../../kit/text.ts'
 import { formatDuration, MINUTE, SECOND } from '../../kit/time.ts'
 import { remedyOf, withRemedy } from '../app/remedy.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
@@ -36,8 +37,9 @@ export async function checkService({ config, log, mirror }: DoctorContext): Prom
   const addresses = new Set([...configured, ...accounts.map(({ baseUrl }) => baseUrl)])
   if (addresses.size === 0) {
     if ('reason' in found && !found.fresh) return [leftOut(found.reason)]
-    const missing = 'MUSETTE_BASE_URL is not set; set it to the address of the service'
-    return [problem('configuration', missing, 'export MUSETTE_BASE_URL=https://…')]
+    const missing =
+      'MUSETTE_BASE_URL is not set; set it to the address of the service, which docs/settings.md describes'
+    return [problem('configuration', missing)]
   }
   const service = openService(
     { vault: NO_VAULT, log },
@@ -66,7 +68,9 @@ async function probeService(
     const plain = `${baseUrl} is not https, so tokens travel in the clear`
     return [
       ok(`${baseUrl} answers within ${ms} ms`),
-      ...(isPlainHttp(baseUrl) ? [warning(plain, 'export MUSETTE_BASE_URL=https://…')] : []),
+      ...(isPlainHttp(baseUrl)
+        ? [warning(plain, `export MUSETTE_BASE_URL=${quoteShell(baseUrl.replace(/^http:/, 'https:'))}`)]
+        : []),
       ...clockFindings(answer, answeredAt),
     ]
   } catch (error) {
@@ -107,7 +111,7 @@ export async function checkDaemon({ config, mirror }: MirrorContext): Promise<Fi
     const found = `MUSETTE_HTTP listens on ${http.host} and MUSETTE_HTTP_TOKEN is not set, so it refuses to start`
     return [problem('configuration', found, 'export MUSETTE_HTTP_TOKEN="$(openssl rand -hex 24)"')]
   }
-  const { ready, parts, identity } = await fetchReadiness(config)
+  const { ready, parts, identity, silent } = await fetchReadiness(config)
   const database = await mirror()
   const own = 'reason' in database ? identity : (await database.store.read(findIdentity)).identity
   if (identity === OTHER_PROGRAM || (identity !== undefined && identity !== own)) {
@@ -117,6 +121,11 @@ export async function checkDaemon({ config, mirror }: MirrorContext): Promise<Fi
     return [problem('configuration', found, `export MUSETTE_HTTP=${free}`)]
   }
   if (ready) return [ok('runs and is ready')]
+  if (silent === 'unknown' || silent?.isStopped) return [problem('unreachable', parts.daemon ?? '')]
+  if (silent) {
+    const again = 'end it; what started it starts it again, otherwise musette start'
+    return [problem('unreachable', `${parts.daemon}; ${again}`, `kill -9 ${silent.pid}`)]
+  }
   if (parts.daemon !== undefined)
     return [warning(`none runs, so nothing is mirrored by itself: ${parts.daemon}`, 'musette start')]
   const why = Object.entries(parts).filter(([, state]) => state !== 'ok')

@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { openStore, type Store } from '../../core/store/store.ts'
 import { hasEmbeddedPostgres, openEmbeddedPostgres } from '../../embedded/embedded.ts'
-import { errorCode, TransientError } from '../../kit/errors.ts'
+import { describeRecovery } from '../../embedded/not-ready.ts'
+import { errorCode } from '../../kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../kit/release-stack.ts'
 import { joinSignals, SECOND } from '../../kit/time.ts'
 import type { Config, ConfigProblem } from '../config/config.ts'
@@ -26,7 +27,7 @@ export type DoctorContext = Readonly<{
 /** The input of checks of settings and tables. */
 export type MirrorContext = Pick<DoctorContext, 'config' | 'mirror'>
 
-/** A Postgres that recovers from a crash takes a while. */
+/** A Postgres that recovers from a crash takes a while; anything else that keeps it from answering is known before that. */
 const START_WITHIN_MS = 20 * SECOND
 
 /** Makes the context of the checks; `close` closes the database if a check has opened it. */
@@ -79,10 +80,8 @@ async function openEmbedded(log: Logger, dataDir: string, defer: Defer): Promise
   if (!(await hasEmbeddedPostgres(dataDir))) return undefined
   const within = joinSignals([], START_WITHIN_MS)
   const { signal } = within
-  const embedded = await openEmbeddedPostgres({ log, signal }, { dataDir }).catch((error: unknown) => {
-    if (!within.isOver()) throw error
-    const message = `the embedded Postgres did not become ready within ${START_WITHIN_MS / SECOND} s`
-    throw new TransientError('embedded_not_ready', message)
+  const embedded = await openEmbeddedPostgres({ log, signal }, { dataDir }).catch(async (error: unknown) => {
+    throw within.isOver() ? await describeRecovery({ dataDir, waitedMs: START_WITHIN_MS }) : error
   })
   within.clear()
   defer('embedded Postgres', () => embedded.close())

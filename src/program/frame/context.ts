@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import {
+  asDiskFull,
   ConfigError,
   CredentialsRejectedError,
   errorCode,
@@ -163,9 +164,10 @@ const LOGIN_CODES: ReadonlySet<string> = new Set([
 
 /** Returns the exit code of an error that ended a verb, and the sentence to print. */
 export function exitFor(
-  error: unknown,
+  thrown: unknown,
   options: { signal?: AbortSignal; config?: RemedyConfig } = {},
 ): { code: number; sentence: string } {
+  const error = asDiskFull(thrown) ?? thrown
   if (isAbort(error, options.signal)) return { code: EXIT.interrupted, sentence: STOPPED }
   if (error instanceof MusetteError) {
     const { config } = options

@@ -12,6 +12,7 @@ import { backup } from '../../../src/features/backup/feature.ts'
 import { FEATURES } from '../../../src/features/index.ts'
 import { closeAfter } from '../../../src/kit/release-stack.ts'
 import { bringToMajor, type ServerCopy } from '../../../src/program/app/open-database.ts'
+import { exitFor } from '../../../src/program/frame/context.ts'
 import { upsertReaderLogin } from '../../../src/program/query/reader-login.ts'
 import { readerUrl } from '../../../src/program/query/reader-url.ts'
 import { restoreAsItWas } from '../../flows/upgrade/as-it-was.ts'
@@ -233,13 +234,20 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
           message: expect.stringMatching(/need \d+ MB beside them, and the disk has 300 MB; make room/),
         })
         await rm(filler)
+        const all = await fillDisk(dataDir)
+        const { code, sentence } = exitFor(await bring(copyServer).catch((error: unknown) => error))
+        expect({ code, sentence }).toEqual({
+          code: 4,
+          sentence: expect.stringMatching(/^musette: [^\n]+; make room\b.*$/),
+        })
+        await rm(all)
         const full = bring(async (deps, servers) => {
           await fillDisk(dataDir, 3_000_000)
           return copyServer(deps, servers)
         })
         await expect(full).rejects.toMatchObject({
           name: 'TransientError',
-          message: expect.stringContaining('full'),
+          message: expect.stringMatching(/no space left on device|MB left, and Postgres needs/),
         })
         await expectOld()
       }

@@ -18,6 +18,10 @@ export const ROWS: FeatureRows = {
     'ls -l': ['test/features/backup/typed.test.ts', 'is a folder with backups from before a restore'],
     'musette backup': ['test/features/backup/typed.test.ts', 'makes a backup with the new key'],
     'musette restore': DAMAGED,
+    'mv ${': [
+      'test/features/backup/typed.test.ts',
+      'of damaged files restores the newest backup in their place, or begins anew where there is none',
+    ],
   },
   plain: ['features/backup/archive/write-backup.ts: table.name', 'features/backup/state.ts: own'],
   async env(folder, line) {

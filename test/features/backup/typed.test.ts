@@ -1,23 +1,28 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { formatPaperKey } from '../../../src/core/vault/paper-key.ts'
+import { openMade } from '../../embedded/made.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
 import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
 import { startOnTerminal } from '../../kit/terminal.ts'
+import { runVerb } from '../../kit/verbs.ts'
 import { doctor, openDamagedCopy, openSignedIn, type, typeVerb } from '../../program/doctor/rig.ts'
 
 const rig = openForAll(openSignedIn)
 
 it('is called damage by a backup, and doctor names its table and the remedy', async () => {
-  const archive = join(rig.dataDir, 'before.tar')
+  const dir = join(rig.dataDir, 'newest')
+  await mkdir(dir)
+  const archive = join(dir, 'musette-20260131T060000Z-00000000.tar')
   expect(await rig.musette(['backup', archive])).toMatchObject({ code: 0 })
-  const env = { ...rig.env, DATABASE_URL: await openDamagedCopy(rig.databaseUrl, 'training.raw_documents') }
+  const damaged = await openDamagedCopy(rig.databaseUrl, 'training.raw_documents')
+  const env = { ...rig.env, DATABASE_URL: damaged, MUSETTE_BACKUP_DIR: dir }
   expect((await doctor(rig, env)).of('database').map(({ state }) => state)).toEqual(['ok'])
   const backup = await rig.musette(['backup', join(rig.dataDir, 'damaged.tar')], { env })
   expect(backup.code).toBe(1)
@@ -35,12 +40,32 @@ it('is called damage by a backup, and doctor names its table and the remedy', as
   const empty = await openTestDatabase({ migrated: false })
   onTestFinished(() => empty.close())
   const restored = { ...rig.env, DATABASE_URL: empty.url }
-  const fill = { FILE: archive }
-  const done = await typeVerb('musette restore', found[0]?.run, { env: restored, fill })
+  expect(found[0]?.run).toBe(`musette restore ${archive}`)
+  const done = await typeVerb('musette restore', found[0]?.run, { env: restored })
   expect(done).toMatchObject({ code: 0 })
   expect((await doctor(rig, restored)).of('database').map(({ found }) => found)).not.toContain(
     found[0]?.found,
   )
+})
+
+it('of damaged files restores the newest backup in their place, or begins anew where there is none', async () => {
+  const made = await openForTest(openMade())
+  await truncate(join(made.path, 'postgres/global/pg_control'), 100)
+  const env = { MUSETTE_DATA_DIR: made.path, MUSETTE_BASE_URL: rig.env.MUSETTE_BASE_URL ?? '' }
+  const without = await runVerb(['status'], { env })
+  expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('no backup is in the folder') })
+  expect(without.stderr).toMatch(/run: mv \S+ \S+ && musette login\n$/)
+  const backups = join(made.path, 'backups')
+  await mkdir(backups)
+  for (const name of ['musette-20240131T060000Z-00000000.tar', 'musette-20250131T060000Z-00000000.tar'])
+    expect(await rig.musette(['backup', join(backups, name)])).toMatchObject({ code: 0 })
+  await writeFile(join(backups, 'musette-20240131T060000Z-00000000.tar'), 'an older one')
+  const damaged = await runVerb(['status'], { env })
+  expect(damaged.stderr).toMatch(/is damaged: .*; restore the newest backup; run: mv /)
+  await type('mv ${', damaged.stderr, { env })
+  const accounts = await runVerb(['accounts'], { env })
+  expect(accounts).toMatchObject({ code: 0, stdout: expect.stringContaining('default') })
+  expect(await readdir(made.path)).toContain('postgres.damaged')
 })
 
 it('is a folder with backups from before a restore', async () => {

@@ -48,7 +48,9 @@ describe('the daemon with a folder for the export', () => {
     expect(
       await rig.sql`select account_id, kind, outcome, error_code from training.sync_runs where resource = 'export'`,
     ).toEqual([failed])
-    expect(await diagnoseWith()).toMatchObject([{ state: 'problem', run: 'export MUSETTE_EXPORT_DIR=…' }])
+    expect(await diagnoseWith()).toMatchObject([
+      { state: 'problem', run: 'export MUSETTE_EXPORT_DIR="$HOME/musette-export"' },
+    ])
     await rm(dir)
     const { signal } = new AbortController()
     const job = exporting.jobs?.['export-history']?.run(rig.app, { signal, startedAt: new Date() } as never)

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { fitForms } from '../../../src/core/mirror/rebuild-activities.ts'
 import { updateRoutes } from '../../../src/core/mirror/routes.ts'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
@@ -8,8 +8,11 @@ import { eventually } from '../../kit/eventually.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
 import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { openHold, openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { distPath, runNode, startNode } from '../../kit/processes.ts'
 import { sample, whole } from '../../kit/sampling.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
+import { type } from '../../program/doctor/rig.ts'
 import { describeDatabase } from '../../surface/describe-database.ts'
 import { type Content, contentOf } from './database-state.ts'
 import { openNextVersion, type Stop } from './next-version.ts'
@@ -232,3 +235,25 @@ async function expectUpgraded(rig: Rig, before: Content): Promise<void> {
     triggers_off: 0,
   })
 }
+
+it('migrate refuses while a daemon of the older version runs the embedded Postgres, and names the command that ends it', async () => {
+  const folder = await openForTest(openTempDir('beside'))
+  const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_BASE_URL: 'http://127.0.0.1:9', MUSETTE_HTTP: 'off' }
+  expect(await runNode([distPath('main.js'), 'migrate'], { env })).toMatchObject({ code: 0 })
+  const daemon = startNode([distPath('main.js'), 'start'], { env })
+  onTestFinished(() => daemon.kill('SIGKILL').then(() => undefined))
+  await daemon.waitForLine(/"msg":"started"/)
+  const refused = await next.musette(['migrate'], env)
+  expect(refused).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining(`another process (pid ${daemon.pid}) runs the embedded Postgres`),
+  })
+  const read = await next.musette(['sql', '--csv', 'select count(*) from activities'], env)
+  expect(read).toMatchObject({ code: 0, stdout: 'count\n0\n', stderr: expect.stringContaining('older') })
+  await type('kill ${', refused.stderr)
+  expect(await daemon.finished).toMatchObject({ code: 0 })
+  expect(await next.musette(['migrate'], env)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('2 migrations'),
+  })
+})

@@ -80,14 +80,14 @@ run_failed | ${poll('1 second', 'failed')} | had a run that failed (failed) | mu
 list_not_applied | ${run('activities', '5 minutes', 'failed', 'reconcile', 'account_id')} | changed nothing: failed |
 entries_unreadable | ${run('activities', '5 minutes', 'partial', 'reconcile', 'account_id')} | has entries in its list that cannot be read: partial |
 activities_failed | ${activity('detail_state', `'failed'`)} | has 1 activity that could not be fetched | musette sync
-days_of_utc | ${activity('detail_state, fetched_at, timezone_source', `'mirrored', now(), 'unknown'`)} | has 1 activity with the days and hours of UTC | musette accounts set default --timezone ZONE
+days_of_utc | ${activity('detail_state, fetched_at, timezone_source', `'mirrored', now(), 'unknown'`)} | has 1 activity with the days and hours of UTC | musette accounts set default --timezone ${Intl.DateTimeFormat().resolvedOptions().timeZone}
 activities_not_compared | ${run('scrub', '1 hour', 'partial', 'schedule', 'account_id')} | has 1 activity that could not be compared | musette verify
 drop_folder_gone | ${waiting('vanished')} | it is vanished | musette doctor
 file_waits | ${waiting('not_whole')} | a.fit waits: it is not_whole | musette status
 file_refused | ${upload('refused', '1 hour')} | the file a.fit of account "default" was refused: it is cut; the reason | musette status
 files_not_uploaded | ${upload('unconfirmed', '7 hours')} | 1 file is not uploaded after hours | musette status
 fit_files_outdated | ${FIT_FILE}; insert into training.fit_originals (account_id, content_id, encoding, body) select account_id, 'x', 'gzip', '' from training.accounts | an earlier version read 1 FIT file, so | musette rebuild
-fit_files_gone | ${FIT_FILE} | an earlier version read 1 FIT file whose bytes are not kept | musette upload FILE…
+fit_files_gone | ${FIT_FILE} | an earlier version read 1 FIT file whose bytes are not kept |
 no_account | delete from training.accounts | there is no account yet | musette login`
 
 /** Codes that need a server, folders or accounts of others, which other tests see. */

@@ -1,14 +1,22 @@
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { acquireLock } from '../../../src/embedded/lock.ts'
+import { openMade } from '../../embedded/made.ts'
 import { openForTest } from '../../kit/open-for.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
-import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
+import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
+import { runVerb } from '../../kit/verbs.ts'
 import { openCliRig } from './rig.ts'
 
 const main = distPath('main.js')
+const runNodeVerb = (words: string[], options: { env: Record<string, string> }) =>
+  startNode([main, ...words], options).finished
+/** What a verb makes whose work goes on with the next one. */
+const KEPT = ['drop', 'postgres.owner', 'postgres.holder', 'postgres.requested']
 
 it('a sync that cannot write what it fetched ends with 5, the number and the reason', async () => {
   const rig = await openForTest(openCliRig({ activities: 12 }))
@@ -65,8 +73,35 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
   it('a verb says so, and what to do', async () => {
     const env = { MUSETTE_DATA_DIR: join(await openSmallDisk(40), 'data') }
     const { code, stderr } = await startNode([main, 'migrate'], { env }).finished
-    expect(stderr).toMatch(/the disk of \S+ is full \(\d+ MB left\); make room on it, then run it again/)
+    expect(stderr).toMatch(
+      /does not start: (no space left on device: \S+|the disk of \S+ has \d+ MB left, and Postgres needs 32 MB to start); make room on that disk; run: df -h \S+/,
+    )
     expect(code).toBe(4)
+  })
+
+  it('every verb of the database exits 4 with 0 bytes or 0 files free, and leaves nothing behind', async () => {
+    const made = await openForTest(openMade())
+    const dataDir = join(await openSmallDisk(80, 2_500), 'data')
+    execFileSync('cp', ['-a', made.path, dataDir])
+    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_BASE_URL: 'http://127.0.0.1:9', MUSETTE_HTTP: 'off' }
+    const before = await readdir(dataDir)
+    const lines = ['status', 'sync', 'migrate --plan', 'migrate', 'sql select', 'db-url']
+    const filler = await fillDisk(dirname(dataDir))
+    const full = [...lines.map((line) => [line, runVerb] as const), ['start', runNodeVerb] as const]
+    for (const [line, run] of full)
+      expect({ line, ...(await run(line.split(' '), { env, input: 'x' })) }).toMatchObject({
+        code: 4,
+        stderr: expect.stringMatching(/no space left on device.*; make room on that disk; run: df -h/),
+      })
+    await rm(filler)
+    for (let number = 0; ; number += 1)
+      if (await writeFile(join(dirname(dataDir), `${number}`), '').catch(() => true)) break
+    expect(await runVerb(['status'], { env })).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('no space left on device'),
+    })
+    const left = (await readdir(dataDir)).filter((name) => !before.includes(name) && !KEPT.includes(name))
+    expect(left).toEqual([])
   })
 
   it('an answer whose last bytes do not fit does not count as whole', async () => {

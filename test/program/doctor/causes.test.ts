@@ -1,9 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createServer as createPlainServer } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { makeCertificates } from '../../kit/certificates.ts'
 import { openHttpProxy } from '../../kit/http-proxy.ts'
@@ -11,12 +11,12 @@ import { findFreePort, listen } from '../../kit/listen.ts'
 import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { type Keep, openTogether } from '../../kit/open-together.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
-import { distPath, runNode } from '../../kit/processes.ts'
+import { distPath, runNode, startNode } from '../../kit/processes.ts'
 import { openOwnRedis } from '../../kit/redis.ts'
 import { readEnv, readTable } from '../../kit/table.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openTlsFront } from '../../kit/tls-front.ts'
-import { look } from './rig.ts'
+import { look, type } from './rig.ts'
 
 /** The servers of the situations, by the addresses of each. */
 const at = openForAll(() => openTogether(openPlaces))
@@ -101,6 +101,45 @@ describe('the cause of a failure', () => {
       )
       expect(finding?.found).toMatch(new RegExp(says ?? 'no sentence'))
       if (never) expect(`${finding?.found} ${finding?.run}`).not.toMatch(new RegExp(never))
+    },
+  )
+
+  it.runIf(process.platform === 'linux')(
+    'names who listens where nothing answers: musette that runs, musette that is stopped, or another program',
+    async () => {
+      const listen = `const server = require('net').createServer(() => {}).listen(0, '127.0.0.1', () => console.log(server.address().port))`
+      const openSilent = async (word: string) => {
+        const program = startNode(['-e', listen, word])
+        onTestFinished(() => program.kill('SIGKILL').then(() => undefined))
+        const port = await program.waitForLine(/^\d+$/)
+        return { port, pid: program.pid, finished: program.finished }
+      }
+      const [runs, stopped, other] = await Promise.all(['musette', 'musette', 'other'].map(openSilent))
+      process.kill(stopped?.pid ?? 0, 'SIGSTOP')
+      const found = await Promise.all(
+        [runs, stopped, other].map(
+          async (one) => (await lookWith('daemon', `MUSETTE_HTTP=127.0.0.1:${one?.port}`))[0],
+        ),
+      )
+      const silent = (one: typeof runs) => `127.0.0.1:${one?.port} did not answer within 5 s`
+      expect(found).toMatchObject([
+        {
+          kind: 'unreachable',
+          found: expect.stringMatching(`^musette \\(pid ${runs?.pid}\\) at ${silent(runs)}; end it`),
+          run: `kill -9 ${runs?.pid}`,
+        },
+        {
+          kind: 'unreachable',
+          found: `musette (pid ${stopped?.pid}) at ${silent(stopped)}: a signal has stopped it; run: kill -CONT ${stopped?.pid}`,
+        },
+        { kind: 'configuration', found: expect.stringContaining('another program has 127.0.0.1:') },
+      ])
+      const stateOf = async (pid = 0) => /\) (\w)/.exec(await readFile(`/proc/${pid}/stat`, 'utf8'))?.[1]
+      expect(await stateOf(stopped?.pid)).toBe('T')
+      await type('kill -CONT', found[1]?.found)
+      expect(await stateOf(stopped?.pid)).not.toBe('T')
+      await type('kill -9', found[0]?.run)
+      expect(await runs?.finished).toMatchObject({ signal: 'SIGKILL' })
     },
   )
 

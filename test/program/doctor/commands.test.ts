@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { parseSync } from 'oxc-parser'
 import { expect, it } from 'vitest'
 import { VERBS } from '../../../src/program/cli/cli.ts'
+import { commandOf, makeRules } from '../../../src/program/frame/findings/finding.ts'
 import { loadFeatureRows, type Proof } from '../../kit/feature-rows.ts'
 import { readTable } from '../../kit/table.ts'
 
@@ -12,7 +13,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const FIRST_WORDS = [...new Set(VERBS.map(({ words }) => words.split(' ')[0]))]
 /** A command that a sentence or a finding names: a program, and its verb or first option. */
 const COMMAND = new RegExp(
-  `(?:run: |in: |['\`])((?:sudo|npx) [a-z]+|node --version|npm (?:install|ci|run demo)|chmod u\\+rwX|(?:chmod|export|df|rm|ls|tail|mkdir|sed|redis-cli|pg_isready|curl) (?:-[a-zA-Z]+|\\$\\{|\\d|[A-Z])|musette (?:${FIRST_WORDS.join('|')})\\b)`,
+  `(?:run: |in: |['\`])((?:sudo|npx) [a-z]+|node --version|npm (?:install|ci|run demo)|chmod u\\+rwX|kill (?:-9|-CONT|\\$\\{)|(?:chmod|export|df|rm|mv|ls|tail|mkdir|sed|redis-cli|pg_isready|curl) (?:-[a-zA-Z]+|\\$\\{|\\d|[A-Z])|musette (?:${FIRST_WORDS.join('|')})\\b)`,
   'g',
 )
 
@@ -25,6 +26,7 @@ curl -I, curl -i | program/doctor/remedies | shows what answers at the address o
 df \${ | program/doctor/remedies | shows the disk of a drop folder that is not mounted, and does not create the folder
 export M, sed -i | program/doctor/remedies | of another program on the port, wherever it is set
 musette config | program/doctor/remedies | of a file of webhooks that cannot be read
+kill -9, kill -CONT | program/doctor/causes | names who listens where nothing answers: musette that runs, musette that is stopped, or another program
 node --version | program/doctor/remedies | shows the version of a Node that is too old
 pg_isready -d | program/doctor/remedies | tries the address of a database that does not answer, without its password and without DATABASE_URL in the shell
 df -h | program/doctor/typed | shows the room on a disk that is full
@@ -38,6 +40,7 @@ musette logout | program/doctor/broken | of a rider with two is reported with th
 rm \${ | program/doctor/broken | is a folder of another database, as status also says, with the command to type
 musette start | program/doctor/redis | has its schedules counted, before a start, under a daemon, and after a flush
 redis-cli -u | program/doctor/redis | is checked by its settings, and the suggested commands repair them
+kill \${ | flows/upgrade/upgrade | migrate refuses while a daemon of the older version runs the embedded Postgres, and names the command that ends it
 musette migrate | program/cli/migrate-plan | has nothing to do for a database of this version, and names the command for an older one
 npm install | package/package | names the command for a Postgres that npm did not fetch
 sudo sysctl | | It changes the kernel of the whole machine, which a container may not do.
@@ -62,6 +65,8 @@ const PLAIN: readonly string[] = [
   'core/service/account-login.ts: login',
   'embedded/binaries.ts: name',
   'embedded/binaries.ts: version',
+  'embedded/not-ready.ts: pid',
+  "embedded/not-ready.ts: stopped.join(' ')",
   'kit/files.ts: give',
   'program/config/trust.ts: path',
   'program/config/trust.ts: self',
@@ -71,6 +76,9 @@ const PLAIN: readonly string[] = [
   'program/app/remedy.ts: value',
   'program/doctor/check-queue.ts: redisCliAddress(url, facts.server)',
   'program/doctor/check-service.ts: free',
+  'program/doctor/check-service.ts: silent.pid',
+  'program/doctor/fetch-readiness.ts: pid',
+  'program/frame/findings/check-folder.ts: folder',
   'program/frame/findings/check-folder.ts: variable',
 ]
 
@@ -148,4 +156,37 @@ it('what a command names is quoted for a shell, unless a rule makes it plain', (
     return !texts.get(path)?.includes(`\${${part}}`)
   })
   expect(idle).toEqual([])
+})
+
+/** Where sentences and commands are made that the doctor prints. */
+const OF_DOCTOR =
+  /^(?:program\/doctor|program\/frame\/findings|program\/app\/remedy|embedded|features\/[a-z]+\/state)\b/
+
+it('no command that the doctor prints has a placeholder', () => {
+  const begins = new RegExp(COMMAND.source.replace("['`]", "^|['`]"))
+  const wrong = SOURCES.filter(({ path }) => OF_DOCTOR.test(path)).flatMap(({ path, text }) => {
+    const tree = parse(path, text)
+    // Rules have examples, which makeFinding() fills in or leaves out.
+    const rules = listNodes(tree, 'CallExpression').filter(
+      ({ callee }) => (callee as Node).name === 'makeRules',
+    )
+    const isRule = ({ start, end }: Node) => rules.some((rule) => rule.start <= start && end <= rule.end)
+    const texts = [...listNodes(tree, 'TemplateLiteral'), ...listNodes(tree, 'Literal')]
+    return texts
+      .filter((node) => !isRule(node))
+      .map(({ start, end }) => text.slice(start, end))
+      .flatMap((part) => {
+        const said = part.replaceAll(/\$\{[^}]*\}/g, 'value')
+        const at = said.slice(1).search(begins)
+        const command = at < 0 ? '' : said.slice(at + 1)
+        return /…|\b(?:FILE|NAME|PATH|DIR|ZONE|ACCOUNT|ADDRESS)\b/.test(command) ? [`${path}: ${part}`] : []
+      })
+  })
+  expect(wrong).toEqual([])
+})
+
+it('a finding without a value for its command has none', () => {
+  const { example } = makeRules({ example: ['warning', 'doctor', 'musette backup --verify FILE'] })
+  expect(commandOf(example)).toBeUndefined()
+  expect(commandOf(example, { FILE: 'a b.tar' })).toBe(`musette backup --verify 'a b.tar'`)
 })

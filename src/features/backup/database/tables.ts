@@ -79,3 +79,13 @@ export async function findColumns(client: pg.ClientBase): Promise<Map<string, st
   )
   return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
+
+/** Finds the tables whose rows may be large: those with a document or bytes. */
+export async function findWideTables(client: pg.ClientBase): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT DISTINCT n.nspname || '.' || c.relname AS name
+     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname IN ('training', 'musette') AND a.atttypid IN ('bytea'::regtype, 'jsonb'::regtype)`,
+  )
+  return new Set(rows.map(({ name }) => name))
+}

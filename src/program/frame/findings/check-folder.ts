@@ -14,13 +14,20 @@ export async function readFolder(
   try {
     const stats = await stat(path)
     if (stats.isDirectory()) return { stats }
-    return { wrong: problem('configuration', `${path} is not a folder`, `export ${variable}=…`) }
+    return { wrong: problem('configuration', `${path} is not a folder`, ownFolderCommand(variable)) }
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return { stats: undefined }
     if (errorCode(error) === 'EACCES') return { wrong: await deniedFinding(path, 'it is not used') }
     const found = `${path} cannot be looked at (${errorCode(error)}); set ${variable} to a folder of yours`
-    return { wrong: problem('configuration', found, `export ${variable}=…`) }
+    return { wrong: problem('configuration', found, ownFolderCommand(variable)) }
   }
+}
+
+/** Returns the command that sets a folder of the user, which musette makes. */
+function ownFolderCommand(variable: string): string {
+  const name = variable.replace(/^MUSETTE_|_DIR$/g, '').toLowerCase()
+  const folder = name === 'data' ? '.musette' : `musette-${name}`
+  return `export ${variable}="$HOME/${folder}"`
 }
 
 /** Checks that this user can write or create a folder; `loss` names the consequence otherwise. */

@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { findSharedRiders } from '../../../core/store/account-status.ts'
 import type { ServerRisk } from '../../../core/store/database-facts.ts'
 import { findUploadProblems } from '../../../core/store/uploads/uploads.ts'
@@ -244,7 +246,7 @@ async function judgeUploads({ read, now, accountId }: Facts): Promise<Finding[]>
   return found
 }
 
-async function judgeFitFiles({ read }: Facts): Promise<Finding[]> {
+async function judgeFitFiles({ read, config }: Facts): Promise<Finding[]> {
   const { findOutdatedFit } = await import('../../../core/store/uploads/kept-fit.ts')
   const { kept, gone } = await read(findOutdatedFit)
   const filesOf = (count: number) => `an earlier version read ${countOf(count, 'FIT file', 'FIT files')}`
@@ -253,9 +255,11 @@ async function judgeFitFiles({ read }: Facts): Promise<Finding[]> {
   if (kept > 0) found.push(makeFinding(FIT_FILES.fit_files_outdated, `${filesOf(kept)}, ${missing}`))
   if (gone > 0) {
     const lost = `${filesOf(gone)} whose bytes are not kept, ${missing}`
-    found.push(
-      makeFinding(FIT_FILES.fit_files_gone, `${lost}; files that are given again are read, not sent`),
-    )
+    const done = join(config.drop.dir, 'done')
+    const isThere = (await readdir(done).catch(() => [])).length > 0
+    const run = `musette upload ${quoteShell(done)}/*`
+    const again = `${lost}; files that are given again are read, not sent`
+    found.push(makeFinding(FIT_FILES.fit_files_gone, again, isThere ? { run } : {}))
   }
   return found.length > 0 ? found : [ok('all FIT files were read by this version')]
 }

@@ -1,4 +1,5 @@
 import {
+  asDiskFull,
   ConfigError,
   CredentialsRejectedError,
   commandFor,
@@ -57,10 +58,13 @@ export function commandOf(rule: Rule, { account, run, ...words }: About = {}): s
   if (run !== undefined || template === '') return run
   const verb = /^musette (.*) ACCOUNT$/.exec(template)?.[1]
   if (verb !== undefined) return commandFor(verb, account ?? '')
-  return template.replace(/DIR|FILE|NAME/, (word) => {
-    const value = words[word as 'DIR' | 'FILE' | 'NAME']
-    return value === undefined ? word : quoteShell(value)
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  const command = template.replace(/DIR|FILE|NAME|ZONE/g, (word) => {
+    const value = { ...words, ZONE: timeZone }[word as 'DIR' | 'FILE' | 'NAME' | 'ZONE']
+    return value === undefined ? '…' : quoteShell(value)
   })
+  // A person types a command as it stands, so one with a placeholder is none.
+  return command.includes('…') ? undefined : command
 }
 
 /** One thing that was looked at, as a phrase for a person, and the command that mends it or leads on. */
@@ -111,7 +115,8 @@ export function leftOut(reason: string): Finding {
 
 /** Turns an error into the finding of a problem, by its kind; without a remedy its sentence says what to do. */
 export function problemOf(error: unknown, { hint, run }: Remedy = {}): Finding {
-  return problem(kindOf(error), withRemedy(errorLine(error), { hint }), run)
+  const known = asDiskFull(error) ?? error
+  return problem(kindOf(known), withRemedy(errorLine(known), { hint }), run)
 }
 
 function kindOf(error: unknown): ProblemKind {

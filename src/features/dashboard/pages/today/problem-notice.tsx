@@ -19,7 +19,7 @@ export function ProblemNotice({ home_of: account, ...problem }: View['problems']
     setSent(failure === undefined)
   }
   return (
-    <Notice {...problem} command={problem.command.replace('ZONE', timeZone)} calm>
+    <Notice {...problem} command={problem.command.replace(/(?<=--timezone )\S+/, timeZone)} calm>
       {' '}
       <button type="button" disabled={isSent} onClick={set}>
         {state ?? `Use ${timeZone}`}

@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
+import { readRoom } from '../kit/files.ts'
+import { quoteShell } from '../kit/text.ts'
+import { asTooManyFiles } from './run-as.ts'
+
+/** How a program of Postgres ended, and the end of what it wrote. */
+export type Ended = { how: string; output: string }
+
+const NO_ROOM = /No space left on device|Disk quota exceeded/
+const PERMISSIONS = /data directory "(.*)" has invalid permissions/
+/** What only another copy of the files mends. Postgres suggests initdb for some of these, which would leave an empty database. */
+const DAMAGED =
+  /pg_control|could not find the database system|(?:WAL )?directory "pg_wal|valid checkpoint record|is not a valid data directory|incompatible with server|(?:file|directory) "(?:global|base)\b.*(?:No such file|read \d)/
+
+/** Makes the error for a program of Postgres that ended on the files of a data directory: `what` failed. */
+export async function explainEnd(
+  { dataDir, what }: { dataDir: string; what: string },
+  { how, output }: Ended,
+): Promise<Error> {
+  const full = await readDiskFull(dataDir, output)
+  const tooMany = asTooManyFiles(output)
+  if (full || tooMany) return full ?? tooMany ?? new Error(what)
+  const cause = causeIn(output) ?? how
+  const [, open] = PERMISSIONS.exec(output) ?? []
+  if (open !== undefined) {
+    const message = `${what}: others may use ${open}; run: chmod 700 ${quoteShell(open)}`
+    return new ConfigError('embedded_permissions', message)
+  }
+  if (DAMAGED.test(cause)) return damaged(join(dataDir, 'postgres'), cause)
+  return new TransientError('embedded_start_failed', `${what} (${how}): ${cause}`)
+}
+
+/** Makes the error for files that are no whole database; the program adds what restores one. */
+export function damaged(cluster: string, cause: string): ConfigError {
+  return new ConfigError('embedded_damaged', `the database in ${cluster} is damaged: ${cause}`)
+}
+
+const PREFIX = /^(?:\S+ \S+ \S+ \[\d+\] )?(?:postgres: |but )?(?:(?:LOG|WARNING|(PANIC|FATAL|ERROR)):\s+)?/
+
+/** Finds the line of a server's output that says why it ended: the first fatal one, else the last. Undefined when it said nothing. */
+export function causeIn(output: string): string | undefined {
+  const lines = output.split('\n').filter((line) => line.trim() !== '')
+  const fatal = lines.find((line) => PREFIX.exec(line)?.[1] && !line.includes('the database system is'))
+  const line = (fatal ?? lines.at(-1))?.replace(PREFIX, '')
+  return line === undefined ? undefined : errorLine(line.trim(), 300)
+}
+
+/** The server writes its WAL in files of 16 MB, creates the next one in advance, and does not start without it. */
+const NEEDED_BYTES = 32 * 1024 * 1024
+
+/**
+ * Returns the error for a server that finds no room on the disk of `dataDir`: its output or the disk says so, or less is left than it needs.
+ * Undefined when the disk has room or does not tell.
+ */
+export async function readDiskFull(dataDir: string, output = ''): Promise<TransientError | undefined> {
+  const room = await readRoom(dataDir).catch(() => undefined)
+  const [said] = NO_ROOM.exec(output) ?? []
+  const isFull = said !== undefined || room?.bytes === 0 || room?.files === 0
+  if (!isFull && (!room || room.bytes >= NEEDED_BYTES)) return undefined
+  const left = Math.floor((room?.bytes ?? 0) / (1024 * 1024))
+  const found = isFull
+    ? `${said?.toLowerCase() ?? 'no space left on device'}: ${dataDir}`
+    : `the disk of ${dataDir} has ${left} MB left, and Postgres needs 32 MB to start`
+  return new TransientError(
+    'embedded_disk_full',
+    `the embedded Postgres does not start: ${found}; make room on that disk; run: df -h ${quoteShell(dataDir)}`,
+  )
+}

@@ -1,0 +1,98 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { TransientError } from '../kit/errors.ts'
+import { quoteShell } from '../kit/text.ts'
+import { MINUTE, SECOND } from '../kit/time.ts'
+import { causeIn } from './explain-end.ts'
+import { readPostmasterPid, readProcessState, readServerProcesses } from './processes.ts'
+
+/** The SQLSTATE of a server that starts, recovers from a crash or stops. */
+export const RECOVERING = '57P03'
+/** A server that its owner starts or stops is soon in another state. */
+const LOOK_AFTER_MS = 2 * SECOND
+/** A connection or the start of a server takes less on a slow disk, recovery aside. A command reports it within ten seconds. */
+const ANSWER_WITHIN_MS = 8 * SECOND
+/** The recovery after a crash, or the creation of the files on a slow disk. */
+const WORK_WITHIN_MS = 10 * MINUTE
+
+/** `refusal`: the code of the last attempt to connect; undefined before the first. `waitedMs`: how long it does not answer. */
+type Silence = { dataDir: string; refusal: string | undefined; waitedMs: number }
+
+/** Tells why a server does not answer that runs or is started: undefined while waiting may help. */
+export async function readNotReady(silence: Silence): Promise<TransientError | undefined> {
+  if (silence.waitedMs < LOOK_AFTER_MS) return undefined
+  const stopped = await readStopped(silence.dataDir)
+  if (stopped.length === 0 && silence.waitedMs < (await readPatience(silence))) return undefined
+  return describeSilence(silence, stopped)
+}
+
+async function readPatience({ dataDir, refusal }: Silence): Promise<number> {
+  const isMade = await stat(join(dataDir, 'postgres.new')).catch(() => undefined)
+  return refusal === RECOVERING || isMade ? WORK_WITHIN_MS : ANSWER_WITHIN_MS
+}
+
+/** Makes the error for a server that recovers for longer than somebody waits. */
+export const describeRecovery = (input: Omit<Silence, 'refusal'>) =>
+  describeSilence({ ...input, refusal: RECOVERING })
+
+/** Makes the error for a server that does not answer, with what is known of it. */
+async function describeSilence(
+  { dataDir, refusal, waitedMs }: Silence,
+  stopped: readonly number[] = [],
+): Promise<TransientError> {
+  const { pid } = await readServer(dataDir)
+  const server = `the embedded Postgres${pid === undefined ? '' : ` (pid ${pid})`}`
+  const seconds = Math.round(waitedMs / SECOND)
+  const state =
+    refusal === RECOVERING ? `is still recovering after ${seconds} s` : `did not answer within ${seconds} s`
+  const log = join(dataDir, 'postgres.log')
+  const line = await readLastLine(dataDir)
+  const parts = [
+    stopped.length > 0
+      ? `${server} does not answer: process ${stopped.join(' and ')} is stopped`
+      : `${server} ${state}`,
+    ...(line === undefined ? [] : [`its log ends with: ${line}`]),
+    stopped.length > 0 ? `run: kill -CONT ${stopped.join(' ')}` : `run: tail ${quoteShell(log)}`,
+  ]
+  return new TransientError('embedded_not_ready', parts.join('; '))
+}
+
+/** Reads the last line of the server's log that says something of the server, and not of a session. */
+export async function readLastLine(dataDir: string): Promise<string | undefined> {
+  const text = await readFile(join(dataDir, 'postgres.log'), 'utf8').catch(() => '')
+  const lines = text.slice(-4_000).split('\n')
+  return causeIn(
+    lines.filter((line) => line.trim() !== '' && !line.includes('the database system is ')).at(-1) ?? '',
+  )
+}
+
+async function readServer(dataDir: string) {
+  const cluster = join(dataDir, 'postgres')
+  const running = await readServerProcesses(cluster).catch(() => [])
+  const postmaster = await readPostmasterPid(cluster)
+  return { running, pid: running.find((each) => each === postmaster) }
+}
+
+/** Reads the processes that a signal has stopped, which no waiting continues: those of the server, and the owner that starts it. */
+async function readStopped(dataDir: string): Promise<number[]> {
+  const { running } = await readServer(dataDir)
+  const owner = await readOwnerPid(dataDir)
+  const all = [...running, ...(owner === undefined ? [] : [owner])]
+  const states = await Promise.all(all.map(readProcessState))
+  return all.filter((_, index) => states[index] === 'T')
+}
+
+/** Reads the number of the process that runs the server, or starts it. */
+async function readOwnerPid(dataDir: string): Promise<number | undefined> {
+  const text = await readFile(join(dataDir, 'postgres.owner'), 'utf8').catch(() => '')
+  const [, pid] = /"pid":(\d+)/.exec(text) ?? []
+  return pid === undefined ? undefined : Number(pid)
+}
+
+/** Makes the error for a change of the database while another process, such as a daemon of an older version, runs its server. */
+export async function describeInUse(dataDir: string): Promise<TransientError> {
+  const pid = await readOwnerPid(dataDir)
+  const who = `another process${pid === undefined ? '' : ` (pid ${pid})`}`
+  const message = `${who} runs the embedded Postgres in ${dataDir}, and may be of the older version that made the database; nothing is changed; end it, such as musette start, then run this again`
+  return new TransientError('embedded_in_use', pid === undefined ? message : `${message}; run: kill ${pid}`)
+}
