@@ -1,4 +1,4 @@
-import { closeAfter } from '../release-stack.ts'
+import { orMissing } from '../files.ts'
 import { type Folder, openFolder } from './folder.ts'
 
 /** Makes the lock of a folder, which one process at a time has, whatever database it uses. The kernel frees the lock when the process ends. */
@@ -11,26 +11,22 @@ export function makeFolderLock(dir: string) {
     await folder?.close()
   }
 
-  /** Another folder may have taken the place of the locked one. */
-  async function isHeld(): Promise<boolean> {
-    if (!held) return false
-    const now = await closeAfter(await openFolder(dir), (folder) => folder.stats())
-    const { ino, dev } = await held.stats()
-    return now.ino === ino && now.dev === dev
+  async function isHeld(folder: Folder): Promise<boolean> {
+    const [own, now] = [await held?.stats(), await folder.stats()]
+    return own?.ino === now.ino && own.dev === now.dev
   }
 
   return {
-    /** Acquires the lock; true also where no lock of the kernel exists. Throws Node's errors of the disk. */
+    /** Acquires the lock; true also where no lock of the kernel exists, and for a folder that is gone. Throws Node's other errors. */
     async acquire(): Promise<boolean> {
-      if (await isHeld()) return true
-      await release()
-      const folder = await openFolder(dir)
-      if ((await folder.lock()) === 'held') {
-        await folder.close()
-        return false
-      }
-      held = folder
-      return true
+      const folder = await openFolder(dir).catch(orMissing)
+      // Another folder may have taken the place of the locked one.
+      const isSame = folder !== undefined && (await isHeld(folder))
+      if (!isSame) await release()
+      const isTaken = !isSame && (await folder?.lock()) === 'held'
+      if (isSame || isTaken) await folder?.close()
+      else held = folder
+      return !isTaken
     },
     release,
   }
