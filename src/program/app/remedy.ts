@@ -124,8 +124,8 @@ function ofDamagedFiles(config: RemedyConfig): Remedy {
   return { hint: 'restore the newest backup', run: `${away} && musette restore ${quoteShell(backup)}` }
 }
 
-/** Lists a folder; one that cannot be read hides no other error. */
-function listNames(dir: string): string[] {
+/** Reads the names in a folder; one that cannot be read hides no other error. */
+function readNames(dir: string): string[] {
   try {
     return readdirSync(dir)
   } catch {
@@ -138,7 +138,7 @@ export function readNewestBackup(config: Pick<RemedyConfig, 'features' | 'dataDi
   for (const { backups } of config.features.keys()) {
     const { dir, names } = backups?.(config) ?? {}
     if (dir === undefined) continue
-    const newest = listNames(dir)
+    const newest = readNames(dir)
       .filter((name) => names?.test(name))
       .sort()
       .at(-1)
