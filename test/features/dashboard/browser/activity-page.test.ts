@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeAll, expect, it } from 'vitest'
+import { formatStopwatch } from '../../../../src/features/dashboard/shared/format.ts'
 import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { countAlong, useScene } from './scene.ts'
@@ -113,9 +114,26 @@ describeWithBrowser('the page of an activity', () => {
       new RegExp(`^6:00 \\(17:11\\): [^(]*Power ${later?.power} W .*Heart rate ${later?.hr} /min`),
     )
     const all = page.getByRole('button', { name: 'Show all' }).first()
-    await page.keyboard.press('+')
+    // Each key zooms on from what the key before it shows.
+    const within = page.getByLabel('To', { exact: true })
+    for (const keys of [1, 5]) {
+      for (let pressed = 0; pressed < keys; pressed++) await page.keyboard.press('+')
+      await all.waitFor()
+      const ends = Array.from({ length: keys }).reduce<number>((end) => 360 + (end - 360) * 0.6, 3_599)
+      await expect.poll(() => within.inputValue()).toBe(formatStopwatch(ends))
+      await page.keyboard.press('Escape')
+      await all.waitFor({ state: 'hidden' })
+    }
+    // So does a drag, until a double click.
+    const box = await lane(page, 'Power').boundingBox()
+    const at = (share: number) => [(box?.x ?? 0) + (box?.width ?? 0) * share, (box?.y ?? 0) + 40] as const
+    await page.mouse.move(...at(0.4))
+    await page.mouse.down()
+    await page.mouse.move(...at(0.6), { steps: 3 })
+    await page.mouse.up()
     await all.waitFor()
-    await page.keyboard.press('Escape')
+    expect(await within.inputValue()).toMatch(/^3\d:\d\d$/)
+    await page.mouse.dblclick(...at(0.5))
     await all.waitFor({ state: 'hidden' })
 
     const canvas = lane(page, 'MPA (power available)')

@@ -16,13 +16,13 @@ type Props = {
   class?: string
   /** the caption */
   children: ComponentChildren
-  /** the part of x to show: a new object zooms to it; undefined: all */
+  /** the part of x to show; undefined: all. Without `onZoom` the chart keeps the part of x itself, and a new object replaces it. */
   range?: Range | undefined
   /** the index of the value to point at */
   pointed?: number | undefined
   /** Called with the index under the pointer; undefined: none. */
   onPoint?: (index: number | undefined) => void
-  /** Called with the shown part of x; undefined: all. */
+  /** Called with the part of x that a person selects; undefined: all. The caller then passes it as `range`. */
   onZoom?: (range: Range | undefined) => void
 }
 
@@ -37,10 +37,12 @@ export function Chart({ class: className, children, ...props }: Props) {
 }
 
 function Plot(props: Omit<Props, 'class' | 'children'>) {
-  const { spec, columns, range, pointed } = props
+  const { spec, columns, pointed } = props
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const [place, setPlace] = useState<number>()
-  const [zoomed, setZoomed] = useState(false)
+  const [own, setOwn] = useState(props.range)
+  const range = props.onZoom ? props.range : own
+  const zoom = (shown: Range | undefined) => (events.current.onZoom ?? setOwn)(shown)
   const stage = useRef<HTMLDivElement>(null)
   const lanes = useRef<Lanes | undefined>(undefined)
   const events = useRef(props)
@@ -53,10 +55,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
         setPlace(index)
         events.current.onPoint?.(index)
       },
-      zoom(shown) {
-        setZoomed(shown !== undefined)
-        events.current.onZoom?.(shown)
-      },
+      zoom,
     })
     lanes.current = opened
     opened.hide(hidden)
@@ -70,7 +69,9 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
     }
   }, [spec, columns])
   useEffect(() => lanes.current?.hide(hidden), [hidden])
-  useEffect(() => lanes.current?.zoom(range), [range])
+  useLayoutEffect(() => setOwn(props.range), [props.range])
+  // The next key zooms on from the scale that this sets.
+  useLayoutEffect(() => lanes.current?.zoom(range), [range])
   useEffect(() => {
     if (pointed !== undefined && pointed !== place) lanes.current?.point(pointed)
   }, [pointed])
@@ -82,6 +83,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
   }, [])
 
   const x = place === undefined ? undefined : columns.x[place]
+  const zoomed = range && (range.min > (columns.x[0] ?? 0) || range.max < (columns.x.at(-1) ?? 1))
   const lines = spec.lanes.flatMap((lane) => lane.lines)
   const shown = lines.filter(({ key }) => !hidden.has(key))
   const toggle = (key: string) => {
@@ -104,7 +106,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
           type="button"
           hidden={!zoomed}
           onClick={() => {
-            lanes.current?.zoom(undefined)
+            zoom(undefined)
             stage.current?.focus()
           }}
         >
@@ -118,7 +120,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
         tabIndex={0}
         role="application"
         aria-label={`${spec.label}. Arrow keys move along it, plus and minus zoom, Escape shows all.`}
-        onKeyDown={(event) => lanes.current && onKey(event, lanes.current, place)}
+        onKeyDown={(event) => lanes.current && onKey(event, lanes.current, { place, zoom })}
         onPointerMove={(event) => lanes.current && onFinger(event, lanes.current)}
       >
         {spec.lanes.map((lane) => (
@@ -151,8 +153,10 @@ function say({ lines }: Columns, shown: readonly Line[], index: number): string 
 const STEPS_ACROSS = 100
 const ZOOM = 0.6
 
+type Pointed = { place: number | undefined; zoom: (range: Range | undefined) => void }
+
 /** Reads and zooms a chart by keys; `place`: the pointed index. */
-function onKey(event: KeyboardEvent, lanes: Lanes, place: number | undefined): void {
+function onKey(event: KeyboardEvent, lanes: Lanes, { place, zoom }: Pointed): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return
   const lead = lanes.lead()
   if (!lead) return
@@ -168,9 +172,9 @@ function onKey(event: KeyboardEvent, lanes: Lanes, place: number | undefined): v
   }
   const target = moves[event.key]
   if (target !== undefined) lanes.point(within(target))
-  else if (event.key === '+' || event.key === '=') lanes.zoom(zoomAround(lead, at, ZOOM))
-  else if (event.key === '-') lanes.zoom(zoomAround(lead, at, 1 / ZOOM))
-  else if (event.key === 'Escape' || event.key === '0') lanes.zoom(undefined)
+  else if (event.key === '+' || event.key === '=') zoom(zoomAround(lead, at, ZOOM))
+  else if (event.key === '-') zoom(zoomAround(lead, at, 1 / ZOOM))
+  else if (event.key === 'Escape' || event.key === '0') zoom(undefined)
   else return
   event.preventDefault()
 }

@@ -63,33 +63,28 @@ type Listeners = { point: (index: number | undefined) => void; zoom: (range: Ran
 
 /**
  * Draws the lanes of a chart, each in its element of `hosts`, once `fit` knows the width. `on` is called with the pointed
- * index, and with the shown part of x (undefined: all).
+ * index, and with the part of x that a person selects (undefined: all), which `zoom` shows.
  */
 export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Columns, on: Listeners) {
   const charts: uPlot[] = []
   const whole = { min: columns.x[0] ?? 0, max: columns.x.at(-1) ?? 1 }
   let hidden: ReadonlySet<string> = new Set()
   let wished = whole
-  let last: Range | undefined
 
   const onPoint = (from: uPlot) => {
     for (const other of charts)
       if (other !== from) other.setCursor({ left: from.cursor.left ?? -10, top: 0 }, false)
     on.point(from.cursor.idx ?? undefined)
   }
-  const onZoom = (from: uPlot) => {
-    const { min, max } = from.scales.x ?? {}
-    if (typeof min !== 'number' || typeof max !== 'number') return
-    for (const other of charts) {
-      const scale = other.scales.x
-      if (other !== from && (scale?.min !== min || scale?.max !== max)) other.setScale('x', { min, max })
-    }
-    // A new drawing sets its scale too.
-    if (from !== charts[0] && charts[0] !== undefined) return
-    const shown = min <= whole.min && max >= whole.max ? undefined : { min, max }
-    if (shown?.min === last?.min && shown?.max === last?.max) return
-    last = shown
-    on.zoom(shown)
+  const onSelect = (from: uPlot) => {
+    const { left, width } = from.select
+    if (width <= 0) return
+    from.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+    on.zoom({ min: from.posToVal(left, 'x'), max: from.posToVal(left + width, 'x') })
+  }
+  const onDoubleClick = () => {
+    on.zoom(undefined)
+    return null
   }
   const drawLane = (host: HTMLElement, lane: Lane): uPlot => {
     const place = { first: lane === spec.lanes[0], last: lane === spec.lanes.at(-1) }
@@ -105,11 +100,16 @@ export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Co
         tzDate: DAY_OF_UTC,
         padding: [8, 12, 0, 0],
         legend: { show: false },
-        cursor: { y: false, drag: { x: true, y: false }, points: { size: 8, width: 2 } },
+        cursor: {
+          y: false,
+          drag: { x: true, y: false, setScale: false },
+          points: { size: 8, width: 2 },
+          bind: { dblclick: () => onDoubleClick },
+        },
         scales: { x: spec.x.scale, y: { range: (_chart, min, max) => rangeOf(lane, min, max) } },
         axes: [below ?? {}, yAxisOf(lane), ...above],
         series: [{}, ...series],
-        hooks: { setCursor: [onPoint], setScale: [(chart, key) => key === 'x' && onZoom(chart)] },
+        hooks: { setCursor: [onPoint], setSelect: [onSelect] },
       },
       // In the order of the library: x, then the lines as drawn.
       [[...columns.x], ...drawOrderOf(lane).map((line) => valuesOf(lane, line, columns))],
@@ -129,7 +129,7 @@ export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Co
           const lane = spec.lanes[index]
           if (lane) charts.push(drawLane(host, lane))
         }
-        if (wished !== whole) charts[0]?.setScale('x', wished)
+        for (const chart of charts) if (wished !== whole) chart.setScale('x', wished)
         return
       }
       for (const chart of charts) if (chart.width !== width) chart.setSize({ width, height: chart.height })
@@ -158,7 +158,7 @@ export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Co
     /** Shows that part of x; undefined: all of it. */
     zoom(range: Range | undefined) {
       wished = range ?? whole
-      charts[0]?.setScale('x', wished)
+      for (const chart of charts) chart.setScale('x', wished)
     },
     remove() {
       for (const chart of charts) chart.destroy()
