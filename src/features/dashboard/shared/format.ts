@@ -72,11 +72,20 @@ export function note(words: TemplateStringsArray, ...values: readonly string[]):
   return values.some((value) => value === '' || value === NONE) ? '' : String.raw({ raw: words }, ...values)
 }
 
+/** A character that is drawn: no space, control or format character, filler or blank of braille. */
+const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u
+
+/** Returns a name, or `none` if nothing of it can be seen. */
+export function nameOr(name: string | null, none: string): string {
+  return name !== null && VISIBLE.test(name) ? name : none
+}
+
 /** The longest name on a list; an activity's own page shows all of it. */
 const MAX_NAME = 120
 
-/** Formats a name and cuts a very long one. */
-export function formatName(name: string): string {
+/** Formats a name and cuts a very long one; `none` if nothing of it can be seen. */
+export function formatName(given: string | null, none = 'without a name'): string {
+  const name = nameOr(given, none)
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1).replace(/[\ud800-\udbff]$/, '')}…` : name
 }
 

@@ -42,7 +42,7 @@ export function Link({ to, ...rest }: Omit<ComponentProps<'a'>, 'role'> & { to: 
 
 /** The link to an activity by its name. */
 export function ActivityLink({ id, name }: { id: number; name: string | null }) {
-  return <Link to={`/activities/${id}`}>{formatName(name || 'without a name')}</Link>
+  return <Link to={`/activities/${id}`}>{formatName(name)}</Link>
 }
 
 type SelectProps = {

@@ -6,7 +6,9 @@ import { listViolations } from './axe.ts'
 import { LIST_FAULTS, SETTLED, WATCH } from './layout.ts'
 import { type Scene, useScene } from './scene.ts'
 
-const WIDTHS = [320, 390, 560, 700, 768, 820, 960, 1_400]
+const WIDTHS = [320, 390, 560, 700, 768, 820, 960, 1_144, 1_400]
+/** The narrowest window that has tables of all columns. */
+const LEAST_WIDE = 992
 const HEIGHT = 900
 /** Each page is loaded in these, so that it may jump there; in the others it is drawn anew. */
 const LOADED = [
@@ -38,6 +40,7 @@ const KINDS: ReadonlyArray<[name: string, ...make: Array<string | ((scene: Scene
        distance = 12345.6, elapsed_s = 359999, xss = 98765, avg_power = 12345`,
     `update training.activities set detail_state = 'failed', fetch_error = 'an answer without a path; ${LONG}'
      where path in ('copy3', 'copy4')`,
+    `update training.activities set name = U&'\\2800 \\200B' where path in ('copy1', 'copy2') or path not like 'copy%'`,
     `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, reason, seen_at)
      select account_id, state, '${LONG}' || state || '.fit', 1, state, case when state = 'refused' then '${LONG}' end, now()
      from training.accounts, unnest(array['refused', 'mirrored', 'unconfirmed', 'duplicate']) state`,
@@ -91,7 +94,7 @@ describeWithBrowser('every page, as wide as its window', () => {
           await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
           add(width, await listViolations(page))
         }
-        for (const width of sample(WIDTHS, 3)) {
+        for (const width of [...sample(WIDTHS, 3), LEAST_WIDE]) {
           await page.setViewportSize({ width, height: HEIGHT })
           add(width, (await page.evaluate(LIST_FAULTS)) as string[])
         }

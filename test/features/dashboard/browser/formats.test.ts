@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import {
   formatDay,
+  formatName,
   formatNumber,
   formatSpan,
   formatStopwatch,
@@ -21,6 +22,24 @@ it.each([
     expect([formatNumber(value, '', digits), formatNumber(value, '', digits, 'exceptZero')]).toEqual(words)
   },
 )
+
+it.each([
+  ['', null],
+  ['no name', ''],
+  ['spaces', '  \t'],
+  ['a space that does not break', '\u00a0\u2007\u202f'],
+  ['a line or paragraph break', '\n\u2028\u2029'],
+  ['a space of no width', '\u200b\u2060\ufeff'],
+  ['a mark of direction', '\u200e\u202e'],
+  ['a soft hyphen', '\u00ad'],
+  ['a filler of Hangul', '\u115f\u3164\uffa0'],
+  ['a blank of braille', '\u2800'],
+  ['a variation selector or a tag', '\ufe0f\u{e0041}'],
+  ['a control character', '\u0001\u007f\u0085'],
+])('a name of %s is written as a missing one', (_what, name) => {
+  expect([formatName(name), formatName(name, 'Activity')]).toEqual(['without a name', 'Activity'])
+  for (const one of ['.', '🚴', 'é', '\u200bRide ']) expect(formatName(one)).toBe(one)
+})
 
 it('times are a stopwatch, a duration, a local time, and a day that comes from the daemon, never from an instant', () => {
   for (const day of ['2026-11-18', Date.UTC(2026, 10, 18) / 1_000]) expect(formatDay(day)).toBe('18 Nov 2026')

@@ -74,6 +74,9 @@ export const LIST_FAULTS = `(async () => {
       seen.push({ left, right, top: top + 3, bottom: bottom - 3, node, element })
     }
   }
+  for (const named of document.querySelectorAll('a, h1, h2, h3'))
+    if (named.checkVisibility() && !named.querySelector('img') && !/[^\\s\\p{C}\\u2800]/u.test(named.innerText))
+      faults.push('nothing to see in ' + named.outerHTML.slice(0, 80))
   for (const lane of document.querySelectorAll('.lane')) {
     const canvas = lane.querySelector('canvas')
     const { right: beside, center: below } = canvas?.written ?? {}

@@ -1,5 +1,11 @@
 import type { ComponentChildren } from 'preact'
-import { formatDistance, formatNumber, formatStopwatch, formatWallClock } from '../../shared/format.ts'
+import {
+  formatDistance,
+  formatNumber,
+  formatStopwatch,
+  formatWallClock,
+  nameOr,
+} from '../../shared/format.ts'
 import { ActivityBadge, Badge, Link } from '../../shared/parts.tsx'
 import { type ListState, orderOf } from './address.ts'
 import type { Line } from './list-pages.tsx'
@@ -99,7 +105,7 @@ export function Row({ line, index, several }: { line: Line | undefined; index: n
 }
 
 function Name({ line }: { line: Line }) {
-  const name = line.name || 'without a name'
+  const name = nameOr(line.name, 'without a name')
   const description = line.description?.replace(/\s+/g, ' ').trim()
   return (
     <span class="line">

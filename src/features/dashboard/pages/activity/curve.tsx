@@ -3,7 +3,7 @@ import { formatQuery } from '../../shared/address-query.tsx'
 import { COMPARED_S } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
 import { makeLine, makePowerSpec } from '../../shared/charts/lanes.ts'
-import { formatDay, formatNumber, formatSpan, formatWallClock } from '../../shared/format.ts'
+import { formatDay, formatName, formatNumber, formatSpan, formatWallClock } from '../../shared/format.ts'
 import { fetchOnce } from '../../shared/live.tsx'
 import { FoldedSection, Link, Select } from '../../shared/parts.tsx'
 import type { Sent } from '../../shared/sent.ts'
@@ -197,8 +197,8 @@ function ActivityChoice({ own, onChoose }: ChoiceProps) {
       />
       <div class="choice" role="group" aria-label="Activities found">
         {found?.map(({ activity_id: id, name, started_at_local: start }) => (
-          <button key={id} type="button" onClick={() => onChoose(id, name || 'without a name')}>
-            {name || 'without a name'}, {formatWallClock(start)}
+          <button key={id} type="button" onClick={() => onChoose(id, formatName(name))}>
+            {formatName(name)}, {formatWallClock(start)}
           </button>
         ))}
         {found?.length === 0 && 'No activity with power fits.'}

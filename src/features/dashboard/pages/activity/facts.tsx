@@ -7,6 +7,7 @@ import {
   formatSpeed,
   formatStopwatch,
   formatWallClock,
+  nameOr,
   note,
 } from '../../shared/format.ts'
 import {
@@ -29,7 +30,8 @@ type Measures = NonNullable<View['measures']>
 /** The top of the page: name, type, start, description, and links to the older and the newer activity. */
 export function Heading({ view: { facts, older_id: older, newer_id: newer, several } }: { view: View }) {
   const zone = facts.timezone === null ? '' : ` (${facts.timezone})`
-  const short = formatName(facts.name || 'Without a name')
+  const name = nameOr(facts.name, 'Without a name')
+  const short = formatName(name)
   const start = `${formatWallClock(facts.started_at_local)}${zone}`
   return (
     <>
@@ -52,7 +54,7 @@ export function Heading({ view: { facts, older_id: older, newer_id: newer, sever
       <p class="quiet">
         {[several && facts.account, facts.activity_type, start].filter(Boolean).join(' · ')}
       </p>
-      {facts.name && short !== facts.name && <p class="description">{facts.name}</p>}
+      {short !== name && <p class="description">{name}</p>}
       {facts.description && <p class="description">{facts.description}</p>}
     </>
   )

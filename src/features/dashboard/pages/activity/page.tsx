@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Range } from '../../shared/charts/lanes.ts'
+import { nameOr } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { fetchJson, useLive } from '../../shared/live.tsx'
 import { Section, Waiting } from '../../shared/parts.tsx'
@@ -27,7 +28,7 @@ function Activity() {
   const summary = useMemo(() => samples && summarize(samples), [samples])
   const name = view?.facts.name
   useEffect(() => {
-    if (view) document.title = `${name || 'Activity'} · musette`
+    if (view) document.title = `${nameOr(name ?? null, 'Activity')} · musette`
   }, [view && name])
   if (!view) return <Waiting />
   const { facts, resync_command: command } = view

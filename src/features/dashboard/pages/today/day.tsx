@@ -5,6 +5,7 @@ import {
   formatNumber,
   formatPerKg,
   formatSpan,
+  nameOr,
   note,
 } from '../../shared/format.ts'
 import { Link, Numbers } from '../../shared/parts.tsx'
@@ -174,7 +175,7 @@ function WorkoutOfDay({ today: { workout, fitness, account_id: id } }: Props) {
   const facts = [workout.type, note`difficulty ${formatNumber(difficulty)}`, length > 0 && formatSpan(length)]
   return (
     <>
-      <Value value={workout.name || 'Without a name'} />
+      <Value value={nameOr(workout.name, 'Without a name')} />
       <p class="quiet">{facts.filter(Boolean).join(' · ')}</p>
       {profile.length > 0 && <Profile steps={profile} ftp={fitness?.ftp ?? null} />}
       {workout.description && <p class="description">{workout.description}</p>}
@@ -209,7 +210,7 @@ function SavedWorkouts({ today: { workouts, workout_formats: formats, account_id
             key={format}
             to={`/workouts/${id}.${format}?path=${encodeURIComponent(path)}`}
             download=""
-            aria-label={`Download ${name || path} as .${format}`}
+            aria-label={`Download ${nameOr(name, path)} as .${format}`}
           >
             .{format}
           </Link>{' '}
@@ -227,6 +228,6 @@ function SavedWorkouts({ today: { workouts, workout_formats: formats, account_id
 }
 
 const WORKOUTS: readonly Column<Saved>[] = [
-  { title: 'Workout', names: 'path', cell: ({ name, path }) => name || path },
+  { title: 'Workout', names: 'path', cell: ({ name, path }) => nameOr(name, path) },
   { title: 'Time', number: true, cell: ({ seconds }) => (seconds === null ? '' : formatSpan(seconds)) },
 ]

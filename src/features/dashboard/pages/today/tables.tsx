@@ -5,6 +5,7 @@ import {
   formatSpan,
   formatStopwatch,
   formatWallClock,
+  nameOr,
 } from '../../shared/format.ts'
 import {
   ActivityBadge,
@@ -111,7 +112,7 @@ const FAILED: readonly Column<FailedActivity>[] = [
   {
     title: 'Activity',
     names: 'activity_id',
-    cell: ({ activity_id: id, name, path }) => <ActivityLink id={id} name={name || path} />,
+    cell: ({ activity_id: id, name, path }) => <ActivityLink id={id} name={nameOr(name, path)} />,
   },
   { title: 'Reason', wide: true, cell: ({ reason }) => reason },
   { title: 'Next attempt', cell: ({ next_try_at: at }) => at && <Ago at={at} /> },
