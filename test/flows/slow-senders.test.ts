@@ -6,10 +6,11 @@ import { openForAll } from '../kit/open-for.ts'
 import { openWebRig, TOKEN } from '../program/web/rig.ts'
 
 const rig = openForAll(() => openWebRig({ env: { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_HTTP_TOKEN: TOKEN } }))
+const rigWithoutToken = openForAll(() => openWebRig())
 
 /** Opens connections that send the beginning of a request and then nothing. */
-function openSlow(count: number, text: string) {
-  const { hostname, port } = new URL(rig.url)
+function openSlow(count: number, text: string, { url } = rig) {
+  const { hostname, port } = new URL(url)
   return Array.from({ length: count }, () => {
     const socket = connect(Number(port), hostname, () => socket.write(text))
     onTestFinished(() => void socket.destroy())
@@ -48,4 +49,25 @@ it('unauthenticated connections lock nobody out', async () => {
   expect(closedOf(idle)).toBeLessThan(600)
   expect(await rig.ask('/healthz')).toMatchObject({ status: 200 })
   expect(own?.closed()).toBe(false)
+})
+
+const OWN = 'Host: 127.0.0.1\r\nSec-Fetch-Site: same-origin\r\n'
+it.each([
+  ['connections that send nothing', '', ''],
+  ['connections with half a request', 'GET /healthz HTTP/1.1\r\nHo', ''],
+  ['idle connections after an answer', `GET /healthz HTTP/1.1\r\n${OWN}\r\n`, 'alive'],
+  [
+    'requests without their body',
+    `POST /mcp HTTP/1.1\r\n${OWN}Content-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n`,
+    '100 Continue',
+  ],
+])('without a token as many %s as the limit lock nobody out', async (_what, text, answer) => {
+  const idle = openSlow(256, text, rigWithoutToken)
+  const isThrough = (one: (typeof idle)[number]) => one.closed() || one.answer().includes(answer)
+  await eventually(() => idle.every(isThrough), { what: 'the answers' })
+  // Each is a connection of its own.
+  const headers = { connection: 'close' }
+  for (let times = 0; times < 5; times++)
+    expect(await rigWithoutToken.ask('/healthz', { headers })).toMatchObject({ status: 200 })
+  expect(closedOf(idle)).toBeLessThan(20)
 })

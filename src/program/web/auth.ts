@@ -10,14 +10,18 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** answered also without a token */
     public?: boolean
+    /** without data, so that the cookie of a session is enough */
+    page?: boolean
     /** its body may take longer than that of other requests; the route limits it */
     isSlow?: boolean
     /** for programs: without a token their writes need no origin */
     forPrograms?: boolean
   }
   interface FastifyRequest {
-    /** whether the request has the token or an open session, or none is required */
+    /** whether the request has the token, or cookie and key of an open session, or none is required */
     authenticated: boolean
+    /** whether it has at least the cookie of an open session */
+    signedIn: boolean
   }
 }
 
@@ -26,10 +30,14 @@ declare module 'fastify' {
  * find it: the limit keeps the log short, at 43,200 lines a day and address.
  */
 const WRONG_TOKENS = { max: 5, timeWindow: 10 * SECOND }
-const SESSION_COOKIE = 'musette_session'
+/** A browser sends a cookie to every port of a host, so its name ends with the port of the page. */
+const SESSION_COOKIE = 'musette_session_'
+/** The header for the key of the session, which only the scripts of this origin can read. */
+const KEY_HEADER = 'x-musette-key'
 
 type Verdict =
   | { kind: 'authenticated' }
+  | { kind: 'page_only' }
   | { kind: 'unauthenticated' }
   | { kind: 'wrong_token' }
   | { kind: 'rate_limited'; retryAfterS: number }
@@ -59,35 +67,50 @@ export async function registerAuth(
 
   return {
     checkToken,
-    /** Checks a request's bearer token, else its session cookie. */
+    /** Checks a request's bearer token, else its session: the cookie alone, which each server of this host gets, shows pages without data. */
     async authenticate(request: FastifyRequest): Promise<Verdict> {
       const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
       // Node reads a header's bytes as latin1; a token may hold any character.
       if (bearer !== undefined) return checkToken(request, Buffer.from(bearer, 'latin1').toString())
-      const session = request.cookies[SESSION_COOKIE]
-      const isOpen = session !== undefined && (await sessions.isOpen(session))
-      return { kind: isOpen ? 'authenticated' : 'unauthenticated' }
+      const key = String(request.headers[KEY_HEADER])
+      let kind: 'unauthenticated' | 'page_only' = 'unauthenticated'
+      for (const [name, value] of Object.entries(request.cookies)) {
+        if (!name.startsWith(SESSION_COOKIE) || !value || !(await sessions.isOpen(value))) continue
+        if (isSame(key, sessions.keyOf(value))) return { kind: 'authenticated' }
+        kind = 'page_only'
+      }
+      return { kind }
     },
-    beginSession(request: FastifyRequest, reply: FastifyReply) {
+    /** Begins a session with a cookie, and returns its key for the storage of the browser. */
+    beginSession(request: FastifyRequest, reply: FastifyReply): string {
       const { value, maxAgeS } = sessions.begin()
-      reply.setCookie(SESSION_COOKIE, value, { ...cookieOptions(request, root), maxAge: maxAgeS })
+      reply.setCookie(cookieName(request), value, { ...cookieOptions(request, root), maxAge: maxAgeS })
+      return sessions.keyOf(value)
     },
     /** Ends the request's session permanently, and removes its cookie. */
     async endSession(request: FastifyRequest, reply: FastifyReply) {
-      const session = request.cookies[SESSION_COOKIE]
+      const name = cookieName(request)
+      const session = request.cookies[name]
       if (session !== undefined) await sessions.end(session)
-      reply.clearCookie(SESSION_COOKIE, cookieOptions(request, root))
+      reply.clearCookie(name, cookieOptions(request, root))
     },
   }
 }
 
-/** Refuses requests without token or session, also to unknown paths, except to `public` routes. Without `auth` everything passes. */
+/**
+ * Refuses requests without token or session, also to unknown paths, except to `public` routes; the cookie of a session opens `page` routes
+ * only. Without `auth` everything passes.
+ */
 export function requireAuth(server: FastifyInstance, auth: Auth | undefined): void {
   server.decorateRequest('authenticated', false)
+  server.decorateRequest('signedIn', false)
   server.addHook('onRequest', async (request, reply) => {
     const verdict = auth ? await auth.authenticate(request) : ({ kind: 'authenticated' } as const)
+    const { is404, routeOptions } = request
     request.authenticated = verdict.kind === 'authenticated'
-    if (request.authenticated || request.routeOptions.config?.public) return
+    request.signedIn = request.authenticated || verdict.kind === 'page_only'
+    if (request.authenticated || routeOptions.config?.public) return
+    if (request.signedIn && (routeOptions.config?.page || is404)) return
     await refuse(request, reply, verdict)
   })
 }
@@ -104,10 +127,12 @@ async function refuse(request: FastifyRequest, reply: FastifyReply, verdict: Ver
     await reply.redirect(`/login?next=${encodeURIComponent(request.url)}`, 303)
     return
   }
-  const error =
-    verdict.kind === 'wrong_token'
-      ? 'this is not the token; it is the value of MUSETTE_HTTP_TOKEN'
-      : 'send MUSETTE_HTTP_TOKEN as a bearer token, or sign in at /login'
+  const error = {
+    authenticated: '',
+    wrong_token: 'this is not the token; it is the value of MUSETTE_HTTP_TOKEN',
+    page_only: 'send MUSETTE_HTTP_TOKEN as a bearer token; a browser gets this from a page of musette only',
+    unauthenticated: 'send MUSETTE_HTTP_TOKEN as a bearer token, or sign in at /login',
+  }[verdict.kind]
   await reply.code(401).header('www-authenticate', 'Bearer').send({ error })
 }
 
@@ -116,10 +141,15 @@ export function isPageVisit({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/.test(headers.accept ?? '')
 }
 
-/** `secure` follows the page's address, which the browser sends with a write; proxy headers can be forged. */
+/** Makes the name of a cookie from the page's address, which the browser sends with a write; proxy headers can be forged. */
+function cookieName({ headers: { origin = '' } }: FastifyRequest): string {
+  return SESSION_COOKIE + (URL.canParse(origin) ? new URL(origin).port : '')
+}
+
+/** `lax`: a link from another site keeps the session. `secure` follows the page's address, as the name does. */
 function cookieOptions({ headers }: FastifyRequest, root: string) {
   const secure = headers.origin?.startsWith('https://') ?? false
-  return { path: root || '/', httpOnly: true, sameSite: 'strict', secure } as const
+  return { path: root || '/', httpOnly: true, sameSite: 'lax', secure } as const
 }
 
 /** Compares two texts in constant time, by hashes of one length. */

@@ -12,28 +12,43 @@ export const MAX_UPLOAD_MS = 60 * MINUTE
 /** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
 const MAX_CONNECTIONS = 256
 
-/** Limits the connections of a server, so that unauthenticated ones do not block others. Must run before its routes are added. */
+/**
+ * Limits the connections of a server: a new one ends the oldest that waits for a request or its body, first those without a known
+ * request, so that neither unauthenticated nor idle ones block others. Must run before its routes are added.
+ */
 export function limitConnections(server: FastifyInstance): void {
-  const unauthenticated = new Set<Socket>()
+  const unknown = new Set<Socket>()
+  const idle = new Set<Socket>()
   let open = 0
   server.server.on('connection', (socket: Socket) => {
     open += 1
-    unauthenticated.add(socket)
     socket.once('close', () => {
       open -= 1
-      unauthenticated.delete(socket)
+      unknown.delete(socket)
+      idle.delete(socket)
     })
-    if (open <= MAX_CONNECTIONS) return
-    const [oldest = socket] = unauthenticated
-    unauthenticated.delete(oldest)
-    oldest.destroy()
+    if (open > MAX_CONNECTIONS) {
+      const [oldest = socket] = [...unknown, ...idle]
+      unknown.delete(oldest)
+      idle.delete(oldest)
+      oldest.destroy()
+    }
+    if (!socket.destroyed) unknown.add(socket)
   })
-  // This hook is the first that runs after the check of the token.
-  server.addHook('preParsing', async ({ authenticated, raw }) => {
-    if (authenticated) unauthenticated.delete(raw.socket)
+  // This hook runs after the check of the token, when the body is here or goes to a route for files.
+  server.addHook('preHandler', async ({ signedIn, raw }) => {
+    if (!signedIn) return
+    unknown.delete(raw.socket)
+    idle.delete(raw.socket)
   })
-  server.addHook('onSend', async ({ authenticated }, reply) => {
-    if (!authenticated) reply.header('connection', 'close')
+  server.addHook('onResponse', async ({ signedIn, raw: { socket } }) => {
+    if (!signedIn || socket.destroyed) return
+    unknown.delete(socket)
+    idle.delete(socket)
+    idle.add(socket)
+  })
+  server.addHook('onSend', async ({ signedIn }, reply) => {
+    if (!signedIn) reply.header('connection', 'close')
   })
 }
 

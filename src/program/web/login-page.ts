@@ -12,9 +12,17 @@ h1{font-size:1.5rem}label,input,button{display:block;font:inherit}input{box-sizi
 button{padding:.5rem 1.5rem}[role=alert]{border-left:.25rem solid #c33;padding-left:.75rem}code{overflow-wrap:anywhere}
 [hidden]{display:none}`
 
-/** The policy of the page: one style sheet, and forms to this site. */
+/** Stores the session's key for the scripts of this origin, and goes on. */
+const SCRIPT = `const { name, key, next } = document.querySelector('[data-key]').dataset
+localStorage.setItem(name, key)
+location.replace(next)`
+
+const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+/** The policy of the page: one style sheet, one script, and forms to this site. */
 const POLICY = contentPolicy({
-  'style-src': [`'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`],
+  'style-src': [hashOf(STYLE)],
+  'script-src': [hashOf(SCRIPT)],
   'form-action': ["'self'"],
 })
 
@@ -30,7 +38,7 @@ export async function registerLogin(server: FastifyInstance, auth: Auth, root: s
 
     scope.get('/login', page, async (request, reply) => {
       const next = ownPath((request.query as { next?: unknown }).next)
-      return sendPage(reply, request.authenticated ? renderLogout(next, root) : renderLogin(next, root))
+      return sendPage(reply, renderLogin(next, root) + (request.signedIn ? renderLogout(next, root) : ''))
     })
 
     scope.post('/login', page, async (request, reply) => {
@@ -38,8 +46,7 @@ export async function registerLogin(server: FastifyInstance, auth: Auth, root: s
       const next = ownPath(form.get('next'))
       const verdict = await auth.checkToken(request, form.get('token') ?? '')
       if (verdict.kind === 'authenticated') {
-        auth.beginSession(request, reply)
-        return reply.redirect(next, 303)
+        return sendPage(reply, renderSignedIn(auth.beginSession(request, reply), next, root))
       }
       if (verdict.kind !== 'rate_limited')
         return sendPage(reply.code(401), renderLogin(next, root, 'This is not the token.'))
@@ -72,6 +79,13 @@ function renderLogin(next: string, root: string, problem?: string): string {
 <input type="text" name="username" value="musette" autocomplete="username" hidden>
 <label for="token">Token</label><input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <button>Sign in</button></form><p>It is the value of <code>MUSETTE_HTTP_TOKEN</code> on the machine where musette runs.</p>`
+}
+
+/** Renders the answer to the right token; `key` is that of the session. */
+function renderSignedIn(key: string, next: string, root: string): string {
+  const [name, path] = [`musette key ${root}`, root + next].map(escapeMarkup)
+  return `<p data-name="${name}" data-key="${key}" data-next="${path}">You are signed in. If this page stays, the browser allows musette no scripts
+or no storage; musette needs both.</p><script>${SCRIPT}</script>`
 }
 
 function renderLogout(next: string, root: string): string {

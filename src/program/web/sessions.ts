@@ -1,4 +1,4 @@
-import { randomBytes, scryptSync } from 'node:crypto'
+import { createHmac, randomBytes, scryptSync } from 'node:crypto'
 import { Signer } from '@fastify/cookie'
 import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
@@ -20,7 +20,8 @@ export type EndedSessions = {
  * While `ended` cannot be read, the last known ended sessions and those of this process count.
  */
 export function makeSessions(deps: { log: Logger; now: Clock; ended: EndedSessions }, token: string) {
-  const signer = new Signer(scryptSync(token, 'musette browser session', 32))
+  const secret = scryptSync(token, 'musette browser session', 32)
+  const signer = new Signer(secret)
   let stored: ReadonlySet<string> = new Set()
   const endedHere = new Map<string, number>()
 
@@ -38,6 +39,8 @@ export function makeSessions(deps: { log: Logger; now: Clock; ended: EndedSessio
       const session = `${deps.now().getTime() + LIFE_MS}.${randomBytes(16).toString('hex')}`
       return { value: signer.sign(session), maxAgeS: LIFE_MS / SECOND }
     },
+    /** Makes the key of a session, which nobody can compute from its value. */
+    keyOf: (value: string) => createHmac('sha256', secret).update(`key of ${value}`).digest('base64url'),
     isOpen: async (value: string) => (await findOpen(value)) !== undefined,
     /** Ends a session early and permanently; a new token ends all sessions. */
     async end(value: string) {

@@ -36,6 +36,10 @@ test('pages send a hundred of many accounts and the shown one, and what is wrong
   const problems = await collectProblems(makeFacts(app, new Date()), 'header')
   expect(problems).toHaveLength(21)
   expect(problems.at(-1)).toEqual({ text: 'And 130 more. Type:', command: 'musette status' })
+  expect(await collectProblems(makeFacts(app, new Date()), 'header', 1)).toEqual([
+    problems[0],
+    { text: 'And 149 more. Type:', command: 'musette status' },
+  ])
 })
 
 test('the first page of one of many accounts tells of that account, and of the others how many need a look', async () => {

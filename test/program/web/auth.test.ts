@@ -14,8 +14,12 @@ describe('a web server beyond loopback', () => {
     })
   const cookieOf = (answer: { headers: { 'set-cookie'?: string[] | undefined } }) =>
     answer.headers['set-cookie']?.[0] ?? ''
-  /** signs in and returns what a browser sends afterwards */
-  const openSession = async () => cookieOf(await signIn()).split(';')[0] ?? ''
+  const keyOf = (answer: { body: string }) => /data-key="([^"]+)"/.exec(answer.body)?.[1] ?? ''
+  /** signs in and returns what the browser's pages send afterwards */
+  const openSession = async (headers?: Record<string, string>) => {
+    const answer = await signIn(headers)
+    return { cookie: cookieOf(answer).split(';')[0] ?? '', 'x-musette-key': keyOf(answer) }
+  }
 
   it('refuses to start without a token', async () => {
     const opened = openWebRig({
@@ -49,7 +53,7 @@ describe('a web server beyond loopback', () => {
   })
 
   it('refuses wrong tokens, and always admits the right one', async () => {
-    const cookie = await openSession()
+    const session = await openSession()
     for (const attempt of [1, 2, 3, 4, 5]) {
       const guess = { headers: { authorization: bearer(`${TOKEN}${attempt}`) } }
       expect(await rig.ask('/metrics', guess)).toMatchObject({ status: 401 })
@@ -65,8 +69,8 @@ describe('a web server beyond loopback', () => {
       const [known, guessed] = await Promise.all([rig.askWithToken('/metrics'), rig.ask('/metrics', wrong)])
       expect([known.status, guessed.status]).toEqual([200, 429])
     }
-    expect(await signIn()).toMatchObject({ status: 303 })
-    expect(await rig.ask('/metrics', { headers: { cookie } })).toMatchObject({ status: 200 })
+    expect(await signIn()).toMatchObject({ status: 200 })
+    expect(await rig.ask('/metrics', { headers: session })).toMatchObject({ status: 200 })
   })
 
   it('marks the cookie as secure by the page’s https address, and not by a forgeable header', async () => {
@@ -78,22 +82,69 @@ describe('a web server beyond loopback', () => {
   it('never leads to another site after a login', async () => {
     const away = ['//evil.test', '/\\evil.test', 'https://evil.test/', 'javascript:alert(1)', '/"><b>']
     for (const next of away) {
-      expect(await signIn({}, next), next).toMatchObject({ status: 303, headers: { location: '/' } })
+      expect((await signIn({}, next)).body, next).toContain('data-next="/"')
       const page = await rig.ask(`/login?next=${encodeURIComponent(next)}`)
       expect(page.body, next).toContain('name="next" value="/"')
     }
   })
 
+  const DATA = [
+    '/metrics',
+    '/api/runs',
+    '/api/drop',
+    '/mcp',
+    '/activities/1/download?format=csv',
+    '/workouts/1.erg?path=x',
+  ]
+
+  it('opens no data for the cookie of a session without its key', async () => {
+    await rig.rows(
+      `insert into training.accounts (name, base_url, needs_login) values ('berta', 'http://x', true)`,
+    )
+    const [own, other] = [await openSession(), await openSession()]
+    const [{ cookie }, site] = [own, { origin: rig.url, 'sec-fetch-site': 'same-origin' }]
+    expect(JSON.stringify(await rig.ask('/api/runs'))).not.toContain('berta')
+    for (const key of ['', own.cookie, other['x-musette-key'], 'undefined'])
+      for (const path of [...DATA, '/readyz'])
+        for (const [method, body] of [['GET'], ['POST', '{}']] as const) {
+          const headers = { ...site, cookie, accept: 'text/html', ...(key && { 'x-musette-key': key }) }
+          const answer = await rig.ask(path, { method, headers, ...(body && { body }) })
+          const refusals = path === '/readyz' ? [200, 404] : method === 'GET' ? [401] : [401, 404]
+          expect(refusals, `${method} ${path} ${key}`).toContain(answer.status)
+          expect(decodeURIComponent(JSON.stringify(answer)), path).not.toContain('berta')
+        }
+    // Pages hold no data, not even which activities there are.
+    const page = (path: string) => rig.ask(path, { headers: { cookie, accept: 'text/html' } })
+    for (const path of ['/', '/runs', '/activities/1', '/assets/pages/runs/page.js'])
+      expect([path, (await page(path)).status]).toEqual([path, 200])
+    expect((await page('/nothing')).status).toBe(404)
+    expect((await rig.ask('/api/runs', { headers: own })).status).toBe(200)
+    await rig.rows(`delete from training.accounts where name = 'berta'`)
+  })
+
+  it('keeps the sessions of the ports of one host apart', async () => {
+    const sessions = [await openSession(), await openSession({ origin: 'http://127.0.0.1:1' })]
+    // A browser sends all cookies of a host to each of its ports.
+    const cookie = ['musette_session_2=x', ...sessions.map((session) => session.cookie)].join('; ')
+    expect(new Set(sessions.map((session) => session.cookie.split('=')[0])).size).toBe(2)
+    await rig.ask('/logout', { method: 'POST', headers: { cookie, origin: 'http://127.0.0.1:1' } })
+    const statuses = sessions.map(
+      async (session) => (await rig.ask('/api/runs', { headers: { ...session, cookie } })).status,
+    )
+    expect(await Promise.all(statuses)).toEqual([200, 401])
+  })
+
   it('ends a session at a logout, also for other browsers with its cookie', async () => {
-    const cookie = await openSession()
+    const session = await openSession()
+    const { cookie } = session
     const out = await rig.ask('/logout', { method: 'POST', headers: { cookie, origin: rig.url } })
     expect(out).toMatchObject({ status: 303, headers: { location: '/login' } })
-    expect(cookieOf(out)).toContain('musette_session=; ')
-    expect(await rig.ask('/metrics', { headers: { cookie } })).toMatchObject({ status: 401 })
+    expect(cookieOf(out)).toContain(`musette_session_${new URL(rig.url).port}=; `)
+    expect(await rig.ask('/metrics', { headers: session })).toMatchObject({ status: 401 })
   })
 
   it('refuses a write from a page of another site, with or without a session', async () => {
-    const cookie = await openSession()
+    const { cookie } = await openSession()
     const write = (headers: Record<string, string>) => rig.ask('/logout', { method: 'POST', headers })
     const { host } = new URL(rig.url)
     const foreign = [

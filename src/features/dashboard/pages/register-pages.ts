@@ -47,7 +47,37 @@ export async function registerPages(
   const app: PagesApp = { ...opened, queues: jobs.queues(), downloads }
   const menu = { pages: PAGES, root, signOut }
   setNoSuchPage((reply) => sendPage(reply.code(404), NO_SUCH_PAGE, menu))
-  await server.register(fastifyStatic, {
+  await server.register((scope) => registerFrames(scope, app, menu))
+  registerWorkoutOfDay(server, app)
+  await registerWrites(server, app, isWatched)
+  await server.register(
+    async (scope) => {
+      scope.setErrorHandler((error, _request, reply) => {
+        // Errors that pass or that a person can fix; the server handles the others.
+        if (!(error instanceof TransientError || error instanceof ConfigError)) throw error
+        return reply.code(503).send({ error: errorLine(error) })
+      })
+      const findHeader = () => collectProblems(makeFacts(app, new Date(), 'doubtful'), 'header', 1)
+      const findLogin = makeCachedProbe(findHeader, { keepMs: KEEP_MS })
+      scope.addHook('onSend', async ({ authenticated }, reply) => {
+        // A refusal names no account.
+        if (!authenticated) return
+        // While the database is away, the page says so.
+        const login = await findLogin().catch(() => [])
+        if (login.length > 0) reply.header('x-musette-login', encodeURIComponent(JSON.stringify(login)))
+      })
+      for (const page of [...PAGES, ACTIVITY]) page.register?.(scope, app)
+    },
+    { prefix: '/api' },
+  )
+}
+
+/** Adds the frames of the pages, their scripts and styles. */
+async function registerFrames(scope: FastifyInstance, app: PagesApp, menu: Menu): Promise<void> {
+  scope.addHook('onRoute', (route) => {
+    route.config = { ...route.config, page: true }
+  })
+  await scope.register(fastifyStatic, {
     root: ASSETS,
     prefix: '/assets/',
     decorateReply: false,
@@ -60,36 +90,18 @@ export async function registerPages(
     setHeaders: (reply) => void reply.header('cache-control', 'no-cache'),
   })
   for (const page of PAGES)
-    server.get(page.path ?? '/', async (_request, reply) => sendPage(reply, page, menu))
-  server.get<{ Params: { id: string } }>('/activities/:id', async (request, reply) => {
+    scope.get(page.path ?? '/', async (_request, reply) => sendPage(reply, page, menu))
+  scope.get<{ Params: { id: string } }>('/activities/:id', async (request, reply) => {
     const activityId = /^\d{1,10}$/.test(request.params.id) ? Number(request.params.id) : 0
+    // Which activities there are is data.
+    if (!request.authenticated) return sendPage(reply, ACTIVITY, menu)
     const facts = await findFacts(app, activityId)
     if (facts === undefined) return sendPage(reply.code(404), NO_SUCH_ACTIVITY, menu)
     const samples = facts && samplesPathOf(facts)
     return sendPage(reply, ACTIVITY, menu, [`/api/activities/${activityId}`, ...(samples ? [samples] : [])])
   })
   // Bookmarks name the page that the queues had.
-  server.get('/queues', async (_request, reply) => reply.redirect('/runs#queues', 301))
-  registerWorkoutOfDay(server, app)
-  await registerWrites(server, app, isWatched)
-  await server.register(
-    async (scope) => {
-      scope.setErrorHandler((error, _request, reply) => {
-        // Errors that pass or that a person can fix; the server handles the others.
-        if (!(error instanceof TransientError || error instanceof ConfigError)) throw error
-        return reply.code(503).send({ error: errorLine(error) })
-      })
-      const findHeader = () => collectProblems(makeFacts(app, new Date(), 'doubtful'), 'header')
-      const findLogin = makeCachedProbe(findHeader, { keepMs: KEEP_MS })
-      scope.addHook('onSend', async (_request, reply) => {
-        // While the database is away, the page says so.
-        const [login] = await findLogin().catch(() => [])
-        if (login) reply.header('x-musette-login', encodeURIComponent(JSON.stringify(login)))
-      })
-      for (const page of [...PAGES, ACTIVITY]) page.register?.(scope, app)
-    },
-    { prefix: '/api' },
-  )
+  scope.get('/queues', async (_request, reply) => reply.redirect('/runs#queues', 301))
 }
 
 /** Finds an activity; undefined for an unknown one, null while the database is unreachable: the page then says so and waits. */

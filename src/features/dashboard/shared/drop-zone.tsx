@@ -5,7 +5,7 @@ import type { findDroppedContents } from '../pages/today/write-routes.ts'
 import { formatQuery } from './address-query.tsx'
 import { formatName, formatNumber } from './format.ts'
 import { fetchJson, readReason, send } from './live.tsx'
-import { Badge, ENDED, Link, type Mood, Select } from './parts.tsx'
+import { Badge, ENDED, Link, type Mood, Notice, Select } from './parts.tsx'
 import type { Sent } from './sent.ts'
 
 type Content = Sent<typeof findDroppedContents>[number]
@@ -25,16 +25,27 @@ const MAX_IDS = 50
 const MOODS: Readonly<Record<string, Mood>> = { ...ENDED, accepted: 'good' }
 
 /**
- * The drop zone: sends files one after the other and shows their results. `first` was dropped before it existed; with several accounts a
- * person selects one and drops it again.
+ * The drop zone: sends files one after the other and shows their results. `first` was dropped before it existed. With several accounts,
+ * files wait until a person chooses one.
  */
 export function DropZone({ accounts, first = [] }: { accounts: readonly string[]; first?: readonly File[] }) {
   const [chosen, setChosen] = useState<string>()
-  const account = chosen ?? accounts[0] ?? ''
-  const { items, add } = useSending(account)
+  const account = chosen ?? (accounts.length > 1 ? undefined : accounts[0])
+  const [held, setHeld] = useState<readonly File[]>([])
+  const { items, sendFiles } = useSending()
+  const add = (files: Iterable<File>) =>
+    account === undefined ? setHeld([...held, ...files]) : sendFiles(account, files)
   const isOver = useDrops(add)
-  useEffect(() => (accounts.length === 1 ? add(first) : undefined), [])
-  if (accounts.length === 0) return null
+  useEffect(() => add(first), [])
+  const choose = (name: string) => {
+    setChosen(name)
+    sendFiles(name, held)
+    setHeld([])
+  }
+  if (accounts.length === 0)
+    return held.length === 0 ? null : (
+      <Notice text="There is no account to send the files to. Type:" command="musette login" />
+    )
   return (
     <section aria-label="Drop zone">
       <div class={isOver ? 'drop-zone over' : 'drop-zone'}>
@@ -58,13 +69,23 @@ export function DropZone({ accounts, first = [] }: { accounts: readonly string[]
             of account{' '}
             <Select
               id="drop-account"
-              value={account}
-              options={accounts.map((name) => [name, name] as const)}
-              onChoose={setChosen}
+              value={account ?? ''}
+              options={[
+                ...(account === undefined ? [['', 'choose one'] as const] : []),
+                ...accounts.map((name) => [name, name] as const),
+              ]}
+              onChoose={choose}
             />
           </label>
         )}
       </div>
+      {held.length > 0 && (
+        <div role="alert">
+          <Notice
+            text={`Choose the account: ${held.map(({ name }) => formatName(name)).join(', ')} ${held.length === 1 ? 'waits' : 'wait'} for it.`}
+          />
+        </div>
+      )}
       <ul class="dropped" aria-live="polite">
         {items.map((item, index) => (
           <ItemLine key={items.length - index} item={item} />
@@ -99,14 +120,14 @@ function useDrops(add: (files: Iterable<File>) => void): boolean {
 }
 
 /** Sends the added files one after the other, and follows their results. */
-function useSending(account: string) {
+function useSending() {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const { items, sending } = useRef({ items: [] as Item[], sending: { now: false } }).current
   const change = (item: Item, changes: Partial<Result>) => {
     Object.assign(item, changes)
     redraw(undefined)
   }
-  const add = (files: Iterable<File>) => {
+  const sendFiles = (account: string, files: Iterable<File>) => {
     for (const file of files) {
       const problem = problemOf(file)
       const result =
@@ -128,7 +149,7 @@ function useSending(account: string) {
     }
     sending.now = false
   }
-  return { items, add }
+  return { items, sendFiles }
 }
 
 function problemOf({ name, size }: File): string | undefined {
@@ -143,25 +164,20 @@ function makeResult(mood: Mood, state: string, reason: string, contents: readonl
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Sends a file with the page's token, and with a new token after a restart of the daemon. */
+/** Sends a file, again while others arrive. */
 async function sendFile({ file, account }: Item): Promise<Result> {
   const failed = (reason: string, state = 'not sent') => makeResult('bad', state, reason)
   for (let attempt = 1; ; attempt++) {
-    const page = await fetchJson<{ token: string; closed: string | null }>('/api/drop')
+    const page = await fetchJson<{ closed: string | null }>('/api/drop')
     if (page.kind !== 'data') return failed('The daemon does not answer; choose the file again later.')
     if (page.data.closed !== null) return failed(page.data.closed)
-    const response = await send(
-      `/api/drop${formatQuery({ account, name: file.name })}`,
-      page.data.token,
-      file,
-    )
+    const response = await send(`/api/drop${formatQuery({ account, name: file.name })}`, file)
     if (!response) return failed('The connection was cut, and nothing of it was kept; choose the file again.')
     if (response.status === 202) {
       const { contents } = (await response.json()) as Accepted
       return makeResult('good', 'accepted', 'it is safe in the drop folder', contents.map(makeContent))
     }
-    const isBusy = response.status === 403 || response.status === 429
-    if (!isBusy || attempt === MAX_ATTEMPTS)
+    if (response.status !== 429 || attempt === MAX_ATTEMPTS)
       return failed(await readReason(response), response.status === 422 ? 'refused' : 'not sent')
     await sleep(PAUSE_MS)
   }

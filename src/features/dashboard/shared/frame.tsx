@@ -1,7 +1,7 @@
 import { type ComponentChild, render } from 'preact'
 import { capitalize } from './format.ts'
-import { fetchJson } from './live.tsx'
-import { Select } from './parts.tsx'
+import { download, fetchJson } from './live.tsx'
+import { Notice, Select } from './parts.tsx'
 import { find, ROOT } from './root.ts'
 import { readSetting, SETTINGS, storeSetting } from './settings.ts'
 
@@ -11,6 +11,7 @@ export function showPage(page: ComponentChild): void {
   main.replaceChildren()
   render(page, main)
   showSettings()
+  document.addEventListener('click', download)
   for (const type of ['dragover', 'drop'] as const) document.addEventListener(type, onDrag)
 }
 
@@ -27,9 +28,12 @@ async function onDrag(event: DragEvent): Promise<void> {
   const { DropZone } = await import('./drop-zone.tsx')
   const answer = await fetchJson<{ accounts: { account: string }[] }>('/api/activities/calendar')
   isOpening = false
-  if (answer.kind !== 'data') return
-  const accounts = answer.data.accounts.map(({ account }) => account)
-  render(<DropZone accounts={accounts} first={early.splice(0)} />, find('#drop'))
+  const first = early.splice(0)
+  if (answer.kind === 'data') {
+    const accounts = answer.data.accounts.map(({ account }) => account)
+    render(<DropZone accounts={accounts} first={first} />, find('#drop'))
+  } else if (first.length > 0)
+    render(<Notice text="Drop the files again later: nothing was sent." />, find('#drop'))
 }
 
 /** Shows the settings; a new choice draws the page again. */

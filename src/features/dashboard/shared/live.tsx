@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Notice, type Problem } from './parts.tsx'
-import { find, ROOT } from './root.ts'
+import { find, ROOT, sessionHeaders } from './root.ts'
 
 /** While a problem lasts, requests slow down to one in this time. */
 const MAX_PAUSE_MS = 15_000
@@ -89,10 +89,10 @@ function pause(ms: number): Promise<void> {
 /** Longer than the daemon needs to notice an unreachable database. */
 const ANSWER_WITHIN_MS = 20_000
 
-/** `login`: the fault of a login, which is part of every answer. */
+/** `login`: the faults of logins, which are part of every answer. */
 export type Answer<T> =
-  | { kind: 'data'; data: T; etag: string | undefined; login: Problem | undefined }
-  | { kind: 'same'; login: Problem | undefined }
+  | { kind: 'data'; data: T; etag: string | undefined; login: readonly Problem[] | undefined }
+  | { kind: 'same'; login: readonly Problem[] | undefined }
   | { kind: 'problem'; problem: Problem; isFinal?: boolean }
 
 /** Fetches JSON from the daemon; `etag` is the last answer's. Never throws. */
@@ -100,11 +100,11 @@ export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<
   try {
     const response = await fetch(ROOT + path, {
       cache: 'no-store',
-      headers: { accept: 'application/json', ...(etag && { 'if-none-match': etag }) },
+      headers: { accept: 'application/json', ...sessionHeaders(), ...(etag && { 'if-none-match': etag }) },
       signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
     })
     const header = response.headers.get('x-musette-login')
-    const login = header === null ? undefined : (JSON.parse(decodeURIComponent(header)) as Problem)
+    const login = header === null ? undefined : (JSON.parse(decodeURIComponent(header)) as Problem[])
     if (response.status === 304) return { kind: 'same', login }
     const newEtag = response.headers.get('etag') ?? undefined
     if (response.ok) return { kind: 'data', data: await response.json(), etag: newEtag, login }
@@ -146,10 +146,28 @@ async function readProblem(response: Response): Promise<Problem> {
   return { text: `The daemon could not answer (${reason}). This page tries again by itself.` }
 }
 
-/** Sends something to the daemon with the token of the page; undefined when the connection is cut. */
-export async function send(path: string, token: string, body?: Blob): Promise<Response | undefined> {
-  const headers = { 'x-musette-page': token, ...(body && { 'content-type': 'application/octet-stream' }) }
+/** Sends something to the daemon; undefined when the connection is cut. */
+export async function send(path: string, body?: Blob): Promise<Response | undefined> {
+  const headers = { ...sessionHeaders(), ...(body && { 'content-type': 'application/octet-stream' }) }
   return await fetch(ROOT + path, { method: 'POST', headers, ...(body && { body }) }).catch(() => undefined)
+}
+
+/** Downloads a file by a script, because the browser's own download has no key of the session; shows a problem. */
+export async function download(event: Event): Promise<void> {
+  const link = (event.target as Element).closest<HTMLAnchorElement>('a[download]')
+  const headers = sessionHeaders()
+  if (!link || link.protocol === 'blob:' || Object.keys(headers).length === 0) return
+  event.preventDefault()
+  try {
+    const response = await fetch(link.href, { headers })
+    if (!response.ok) return showState(await readProblem(response))
+    const name = /filename\*=UTF-8''(\S+)/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? ''
+    const href = URL.createObjectURL(await response.blob())
+    Object.assign(document.createElement('a'), { href, download: decodeURIComponent(name) }).click()
+    setTimeout(() => URL.revokeObjectURL(href), MAX_PAUSE_MS)
+  } catch {
+    showState({ text: 'The download broke off. Try it again.' })
+  }
 }
 
 /** Reads the sentence of an error. */
@@ -158,9 +176,9 @@ export async function readReason(response: Response): Promise<string> {
   return typeof error === 'string' ? error : `status ${response.status}`
 }
 
-/** Shows in the page's frame that it is live, or the problem; with the page's name before its contents are here. */
+/** Shows in the page's frame that it is live, or the problems; with the page's name before its contents are here. */
 export function showState(
-  problem: Problem | undefined,
+  problem: Problem | readonly Problem[] | undefined,
   isEmpty = document.querySelector('main h1') === null,
 ): void {
   const live = find('#live')
@@ -173,7 +191,9 @@ export function showState(
     problem && (
       <>
         {isEmpty && <h1>{document.title.split(' · ')[0]}</h1>}
-        <Notice {...problem} />
+        {[problem].flat().map((one) => (
+          <Notice key={one.text} {...one} />
+        ))}
       </>
     ),
     find('#problem'),

@@ -1,5 +1,10 @@
-import { expect, it } from 'vitest'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { expect, it, onTestFinished } from 'vitest'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
+import { openBareWeb } from '../../../program/web/rig.ts'
 import { useScene } from './scene.ts'
 
 const TOKEN = 'a token of the tests'
@@ -11,6 +16,12 @@ describeWithBrowser('a dashboard with a token, below a path', () => {
     isMirrored: true,
   })
 
+  const signIn = async (page: Page, token = TOKEN) => {
+    await page.getByLabel('Token').fill(token)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
+
   it('refuses a wrong token, opens the wanted page with the right one, draws every page below the path, and signs out', async () => {
     const page = await scene.visit('/musette/fitness')
     const outside: string[] = []
@@ -19,15 +30,11 @@ describeWithBrowser('a dashboard with a token, below a path', () => {
     })
     expect(page.url()).toBe(`${scene.url}/musette/login?next=%2Ffitness`)
     expect(await page.getByRole('textbox').count()).toBe(1)
-    const signIn = async (token: string) => {
-      await page.getByLabel('Token').fill(token)
-      await page.getByRole('button', { name: 'Sign in' }).click()
-    }
-    await signIn('a wrong token')
+    await signIn(page, 'a wrong token')
     await page.getByRole('alert').getByText('This is not the token.').waitFor()
     expect(scene.takeComplaints().join()).toMatch(/^[^,]*401[^,]*$/)
-    await signIn(TOKEN)
-    await page.getByRole('heading', { level: 1, name: 'Fitness' }).waitFor()
+    await signIn(page)
+    await heading(page, 'Fitness').waitFor()
 
     for (const title of ['Activities', 'Fitness', 'Runs', 'Today']) {
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title }).click()
@@ -40,6 +47,11 @@ describeWithBrowser('a dashboard with a token, below a path', () => {
     await recent.getByRole('rowheader').first().getByRole('link').click()
     await page.waitForURL(/\/musette\/activities\/\d+$/)
     await page.locator('canvas').first().waitFor({ timeout: 60_000 })
+    const downloaded = page.waitForEvent('download')
+    await page.getByRole('link', { name: /csv/i }).click()
+    const file = await downloaded
+    expect(file.suggestedFilename()).toMatch(/^\d{4}-\d\d-\d\d .*\.csv$/)
+    expect((await readFile(await file.path(), 'utf8')).split('\n').length).toBeGreaterThan(100)
 
     await page.goto(`${scene.url}/musette/runs`)
     await page.getByText('fetches').first().waitFor()
@@ -51,5 +63,59 @@ describeWithBrowser('a dashboard with a token, below a path', () => {
     // A question of the page that was under way when it signed out is refused.
     const complaints = scene.takeComplaints().filter((complaint) => !complaint.includes('401'))
     expect({ outside, complaints }).toEqual({ outside: [], complaints: [] })
+  })
+
+  it('keeps its data from a program at another port, which gets the cookie', async () => {
+    const page = await scene.visit('/musette/runs', { pauses: true })
+    await signIn(page)
+    await heading(page, 'Runs').waitFor()
+    const cookies: string[] = []
+    const thief = createServer(({ headers }, answer) => {
+      cookies.push(headers.cookie ?? '')
+      answer.setHeader('content-type', 'text/html').end('<h1>Another program</h1>')
+    })
+    await new Promise<void>((resolve) => thief.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void thief.close().closeAllConnections())
+    const { port } = thief.address() as AddressInfo
+    await page.goto(`http://127.0.0.1:${port}/musette/`)
+    const [cookie = ''] = cookies
+    expect(cookie).toMatch(/^musette_session_/)
+    const headers = { cookie, origin: scene.url, 'sec-fetch-site': 'same-origin' }
+    for (const path of ['/api/runs', '/metrics', '/activities/1/download?format=csv'])
+      expect([path, (await fetch(`${scene.url}${path}`, { headers })).status]).toEqual([path, 401])
+    const written = await fetch(`${scene.url}/api/drop?account=default&name=a.fit`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/octet-stream' },
+      body: 'x',
+    })
+    expect(written.status).toBe(401)
+    await page.goto(`${scene.url}/musette/runs`)
+    await page.getByText('fetches').first().waitFor()
+    scene.takeComplaints()
+  })
+
+  it('keeps the session over a link from another site, and over a sign-in at another port', async () => {
+    const page = await scene.visit('/musette/runs', { pauses: true })
+    await signIn(page)
+    await heading(page, 'Runs').waitFor()
+    const site = createServer((_request, answer) => {
+      answer
+        .setHeader('content-type', 'text/html')
+        .end(`<h1>A site</h1><a href="${scene.url}/musette/fitness">my fitness</a>`)
+    })
+    await new Promise<void>((resolve) => site.listen(0, resolve))
+    onTestFinished(() => void site.close().closeAllConnections())
+    await page.goto(`http://localhost:${(site.address() as AddressInfo).port}`)
+    await page.getByRole('link', { name: 'my fitness' }).click()
+    await heading(page, 'Fitness').waitFor()
+    const other = await openBareWeb({ host: '127.0.0.1', token: TOKEN })
+    onTestFinished(() => other.close())
+    await page.goto(other.url)
+    await signIn(page)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Token').waitFor()
+    await page.goto(`${scene.url}/musette/runs`)
+    await page.getByText('fetches').first().waitFor()
+    scene.takeComplaints()
   })
 })

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { formatQuery } from '../../shared/address-query.tsx'
-import { fetchJson, readReason, send } from '../../shared/live.tsx'
+import { readReason, send } from '../../shared/live.tsx'
 import { Notice } from '../../shared/parts.tsx'
 import type { View } from './queries.ts'
 
@@ -28,11 +28,9 @@ export function ProblemNotice({ home_of: account, ...problem }: View['problems']
   )
 }
 
-/** Sets the home with the page's token; returns the reason of a failure. */
+/** Sets the home; returns the reason of a failure. */
 async function sendHome(account: string, timezone: string): Promise<string | undefined> {
-  const page = await fetchJson<{ token: string }>('/api/drop')
-  if (page.kind !== 'data') return 'The daemon does not answer; try again.'
-  const response = await send(`/api/home-timezone${formatQuery({ account, timezone })}`, page.data.token)
+  const response = await send(`/api/home-timezone${formatQuery({ account, timezone })}`)
   if (!response) return 'The connection was cut; try again.'
   return response.ok ? undefined : `${await readReason(response)}; try again.`
 }

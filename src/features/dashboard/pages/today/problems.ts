@@ -22,13 +22,20 @@ export function describeOthers(unwell: ReadonlySet<unknown>, shown?: string): Pr
   return others === 0 ? [] : [{ text, command: 'musette status', calm: true }]
 }
 
-/** Collects what a person should know or do, by the findings of a page, or of the head of every page, each with the command to type where there is one. */
-export async function collectProblems(facts: Facts, place: 'page' | 'header'): Promise<ProblemView[]> {
+/**
+ * Collects what a person should know or do, by the findings of a page, or of the head of every page, each with the command to type where
+ * there is one; after the first `most` their number.
+ */
+export async function collectProblems(
+  facts: Facts,
+  place: 'page' | 'header',
+  most = MAX_PROBLEMS,
+): Promise<ProblemView[]> {
   const findings = (await collectFindings(facts, { place })).filter(({ state }) => state !== 'ok')
-  const more = findings.length - MAX_PROBLEMS
+  const more = findings.length - most
   const rest = more > 0 ? [{ text: `And ${formatCount(more)} more. Type:`, command: 'musette status' }] : []
   return findings
-    .slice(0, MAX_PROBLEMS)
+    .slice(0, most)
     .map(({ found, run, state, rule, account }): ProblemView => {
       const sentence = found.replace(/"([^"]*)"/g, '“$1”').replace(/^./, (letter) => letter.toUpperCase())
       return {

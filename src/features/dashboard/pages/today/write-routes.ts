@@ -1,4 +1,3 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Tx } from '../../../../core/store/store.ts'
@@ -9,7 +8,6 @@ import { setHomeTimezone } from '../../../../program/app/sign-in.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { rowsOf } from '../rows-of.ts'
 
-const TOKEN_HEADER = 'x-musette-page'
 const MIB = 1_024 * 1_024
 /** The largest file that the page accepts. */
 const MAX_BYTES = 200 * MIB
@@ -34,11 +32,10 @@ const makeSchema = (properties: Readonly<Record<string, object>>) => ({
 })
 
 /**
- * Adds what a page may write, each with the page's token: `POST /api/drop` accepts a file, `POST /api/home-timezone` sets the time zone of a
- * rider's home. `GET /api/drop` returns the token, `GET /api/drop/contents` the results of files.
+ * Adds what a page may write: `POST /api/drop` accepts a file, `POST /api/home-timezone` sets the time zone of a rider's home. `GET /api/drop`
+ * tells whether files are accepted, `GET /api/drop/contents` the results of files.
  */
 export async function registerWrites(server: FastifyInstance, app: PagesApp, isWatched: boolean) {
-  const tokens = pageTokens()
   // Without a watcher in this process the files would never be sent.
   const closed = isWatched ? undefined : NOT_WATCHED
   let arriving = 0
@@ -48,7 +45,7 @@ export async function registerWrites(server: FastifyInstance, app: PagesApp, isW
       scope.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null))
       scope.setErrorHandler((error, _request, reply) => sendReason(error, reply))
 
-      scope.get('/drop', async (request) => ({ token: tokens.of(request), closed: closed ?? null }))
+      scope.get('/drop', async () => ({ closed: closed ?? null }))
 
       scope.get<{ Querystring: { account: string; ids: string } }>(
         '/drop/contents',
@@ -63,7 +60,6 @@ export async function registerWrites(server: FastifyInstance, app: PagesApp, isW
           schema: makeSchema({ name: ofText(1_000) }),
           config: { isSlow: true },
           bodyLimit: MAX_BYTES,
-          onRequest: tokens.require,
         },
         async (request, reply) => {
           if (closed !== undefined) return reply.code(503).send({ error: closed })
@@ -88,7 +84,7 @@ export async function registerWrites(server: FastifyInstance, app: PagesApp, isW
 
       scope.post<{ Querystring: { account: string; timezone: string } }>(
         '/home-timezone',
-        { schema: makeSchema({ timezone: ofText(100) }), onRequest: tokens.require },
+        { schema: makeSchema({ timezone: ofText(100) }) },
         async ({ query: { account: name, timezone } }, reply) => {
           if (!isTimeZone(timezone)) {
             const error = `"${timezone}" is not a time zone; write an IANA name such as Europe/Berlin`
@@ -101,32 +97,6 @@ export async function registerWrites(server: FastifyInstance, app: PagesApp, isW
     },
     { prefix: '/api' },
   )
-}
-
-/**
- * Returns the tokens of this process, one for the pages of each session, which pages of other sites cannot read or send; after a restart a
- * page fetches its token anew.
- */
-function pageTokens() {
-  const key = randomBytes(32)
-  const tokenOf = ({ headers }: FastifyRequest) =>
-    createHmac('sha256', key)
-      .update(`${headers.cookie ?? ''}\n${headers.authorization ?? ''}`)
-      .digest()
-  const isOwn = (request: FastifyRequest) => {
-    const given = Buffer.from(String(request.headers[TOKEN_HEADER] ?? ''), 'base64url')
-    const expected = tokenOf(request)
-    return given.length === expected.length && timingSafeEqual(given, expected)
-  }
-  return {
-    of: (request: FastifyRequest) => tokenOf(request).toString('base64url'),
-    /** refuses a request without the token, before its body is read */
-    async require(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      if (isOwn(request)) return
-      const error = `send the page's own token as ${TOKEN_HEADER}; a page that was opened before a restart fetches it anew`
-      await reply.code(403).send({ error, code: 'page_token' })
-    },
-  }
 }
 
 class TooLarge extends Error {}
