@@ -92,6 +92,8 @@ type Visit = BrowserContextOptions & { pauses?: true }
 /** Runs in a page before its scripts: ends its pauses as a network that is back does, so that no test waits for a poll. */
 const POLL_OFTEN = `setInterval(() => dispatchEvent(new Event('online')), 400)`
 
+const EMPTY_PAGE = '<link rel="icon" href="data:,">'
+
 /** The browser of all files of a worker, which ends with it. */
 let browser: Promise<Browser> | undefined
 
@@ -118,8 +120,11 @@ function makeVisitor(url: string) {
     await page.context().clearCookies()
     const kept = complaints
     complaints = []
-    // An address of the same server keeps the page's process; a blank page ends it. The daemon may be down after its test.
-    await page.goto(`${url}/healthz`).catch(() => page.goto('about:blank'))
+    // An address of the same server keeps the page's process, and an empty icon the browser from its request for one.
+    const left = `${url}/left`
+    await page.route(left, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY_PAGE }))
+    await page.goto(left)
+    await page.unroute(left)
     complaints = kept
     idle = page
   }
