@@ -42,6 +42,10 @@ describe('the compose file', () => {
     }
   })
 
+  it('reads .env in the form that every Compose of the second version knows', () => {
+    for (const [name, service] of ours) expect(service.env_file, name).toBe('.env')
+  })
+
   it('builds one image for all our programs, names a version for each other, and gives time to stop', () => {
     expect(services.flatMap(([name, { build }]) => (build ? [name, build] : []))).toEqual(['musette', '.'])
     for (const [name, { image }] of services)

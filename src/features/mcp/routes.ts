@@ -2,16 +2,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebParts } from '../../program/frame/define-feature.ts'
 import { loginOptions } from '../../program/query/reading-session.ts'
 import { makeGuardedReader } from './guarded-reader.ts'
-import type { httpServer } from './http.ts'
 
 /** Questions are short; a long statement has some 10 kB. */
 const MAX_BODY_BYTES = 256 * 1024
 /** These headers carry the authentication, which the web server has checked. */
-const KEPT_BACK: ReadonlySet<string> = new Set(['authorization', 'cookie'])
+const KEPT_BACK: ReadonlySet<string> = new Set(['authorization', 'cookie', 'x-musette-key'])
 
 /**
- * Adds `/mcp`, the streamable HTTP of the Model Context Protocol. A closed connection cancels its running call. The library is loaded at
- * the first request: many daemons never get one.
+ * Adds `/mcp`, the streamable HTTP of the Model Context Protocol. A closed connection cancels its running call. It is loaded before
+ * the server listens, because an upgrade may replace the program's files while the daemon runs.
  */
 export async function registerAssistants(
   server: FastifyInstance,
@@ -21,8 +20,9 @@ export async function registerAssistants(
     const find = async () => ({ ...loginOptions(config), connectionString: databaseUrl, account })
     return makeGuardedReader({ log, find })
   }
-  let made: Promise<ReturnType<typeof httpServer>> | undefined
-  server.addHook('onClose', async () => (await made)?.close())
+  const made = import('./http.ts').then((http) => http.httpServer({ log }, makeReader))
+  server.addHook('onReady', async () => void (await made))
+  server.addHook('onClose', async () => (await made).close())
   await server.register(async (scope) => {
     // The protocol has an answer to invalid JSON.
     scope.addContentTypeParser(
@@ -31,14 +31,15 @@ export async function registerAssistants(
       async (_: FastifyRequest, text: string) => text,
     )
     scope.route({
-      method: ['GET', 'POST', 'DELETE'],
+      method: ['GET', 'HEAD', 'POST', 'DELETE'],
+      // fastify's own HEAD cannot measure a Response.
+      exposeHeadRoute: false,
       url: '/mcp',
       bodyLimit: MAX_BODY_BYTES,
       config: { forPrograms: true },
       handler: async (request, reply) => {
         const gone = new AbortController()
         reply.raw.once('close', () => gone.abort())
-        made ??= import('./http.ts').then((http) => http.httpServer({ log }, makeReader))
         const text = request.body as string | undefined
         return reply.send(await (await made).fetch(toWebRequest(request), text, gone.signal))
       },
@@ -49,5 +50,9 @@ export async function registerAssistants(
 function toWebRequest({ headers, url, method }: FastifyRequest): Request {
   const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !KEPT_BACK.has(name))
   const texts = kept.map(([name, value]): [string, string] => [name, String(value)])
-  return new Request(new URL(url, 'http://localhost'), { method, headers: texts })
+  // The library does not know HEAD, which is a GET whose answer has no body.
+  return new Request(new URL(url, 'http://localhost'), {
+    method: method === 'HEAD' ? 'GET' : method,
+    headers: texts,
+  })
 }

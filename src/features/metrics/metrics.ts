@@ -14,11 +14,14 @@ const REQUEST_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 /** A quiet poll takes 0.1 s; a backfill of a whole history takes an hour. */
 const RUN_BUCKETS_S = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600]
 
+/** Gauges that end as counters do; each is the sum of another one. */
+const SUMS = ['handles', 'requests', 'resources'].map((name) => `musette_nodejs_active_${name}_total`)
+
 /** Makes the metrics of this process, named `musette_…`; starts to observe garbage collection. */
 export function makeMetrics(deps: { now: Clock }, options: { version: string; gauges: readonly Gauges[] }) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'musette_', eventLoopMonitoringPrecision: NEVER_MS })
-  for (const name of CONTINUOUS_DELAYS) registry.removeSingleMetric(name)
+  for (const name of [...CONTINUOUS_DELAYS, ...SUMS]) registry.removeSingleMetric(name)
   const build = new Gauge({
     registers: [registry],
     name: 'musette_build_info',

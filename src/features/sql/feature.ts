@@ -1,5 +1,6 @@
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
+import { nameControls } from '../../kit/text.ts'
 import { EXIT } from '../../program/frame/context.ts'
 import { defineFeature } from '../../program/frame/define-feature.ts'
 import { ASKS, DATABASE } from '../../program/frame/help-of-verbs.ts'
@@ -72,8 +73,12 @@ async function printAnswers(
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   stopped.catch(() => undefined)
-  // Waits until the reader has read the piece, or until the signal aborts.
-  const write = (piece: string | Uint8Array) => Promise.race([writeTo(process.stdout, piece), stopped])
+  // Waits until the reader has read the piece, or until the signal aborts. A terminal would obey control characters.
+  const write = (piece: string | Uint8Array) =>
+    Promise.race([
+      writeTo(process.stdout, process.stdout.isTTY ? nameControls(Buffer.from(piece).toString()) : piece),
+      stopped,
+    ])
   let copied = false
   for await (const part of queries.run(text, signal)) {
     let piece: string | Uint8Array = ''

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { cp, readdir, rename, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -125,7 +125,10 @@ describe('/mcp', () => {
       [415, { authorization, 'content-type': 'text/plain' }],
     ] as const)
       expect([more, (await post(address, more, body)).status]).toEqual([more, status])
-    expect(await ask(`${address}/mcp`, { headers: { authorization } })).toMatchObject({ status: 405 })
+    for (const method of ['GET', 'HEAD'])
+      expect(await ask(`${address}/mcp`, { method, headers: { authorization } })).toMatchObject({
+        status: 405,
+      })
   })
 
   it('without a token answers local programs, and no page of another site', async () => {
@@ -134,6 +137,32 @@ describe('/mcp', () => {
     for (const foreign of [EVIL, { 'sec-fetch-site': 'cross-site' }, { host: 'evil.example' }])
       expect(await post(address, foreign)).toMatchObject({ status: 403 })
     expect(await ask(`${address}/login`, { method: 'POST', headers })).not.toMatchObject({ status: 200 })
+  })
+
+  it('answers on after an upgrade replaced the files of the program', async () => {
+    const folder = await openTempDir('replaced')
+    onTestFinished(() => folder.close())
+    const dist = join(folder.path, 'dist')
+    await cp(distPath('chunks'), join(dist, 'chunks'), {
+      recursive: true,
+      filter: (path) => !path.endsWith('.map'),
+    })
+    await cp(distPath('main.js'), join(dist, 'main.js'))
+    await cp(distPath('../package.json'), join(folder.path, 'package.json'))
+    for (const name of ['drizzle', 'node_modules', 'dist/node_modules', 'dist/web', 'dist/scan-rows.wasm'])
+      await symlink(distPath(`../${name}`), join(folder.path, name))
+    const daemon = startNode([join(dist, 'main.js'), 'start', '--roles', 'web'], {
+      env: {
+        ...{ DATABASE_URL: url, MUSETTE_DATA_DIR: join(folder.path, 'data') },
+        ...{ MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_HTTP_TOKEN: TOKEN },
+      },
+    })
+    onTestFinished(() => void daemon.kill('SIGKILL'))
+    const { url: address } = JSON.parse(await daemon.waitForLine(/"msg":"started"/))
+    await rename(join(dist, 'chunks'), join(dist, 'replaced'))
+    const call = request(7, 'tools/call', { name: 'run_query', arguments: { sql: 'select 3' } })
+    const answer = await post(address, { authorization, 'mcp-protocol-version': '2025-06-18' }, call)
+    expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('[[3]]') })
   })
 
   it('keeps no session: a client continues after a restart of the daemon', async () => {

@@ -69,6 +69,8 @@ nodejs_eventloop_lag_seconds | 0 | 10`)) {
         expect(get(`musette_${what}{account="default",state="${state}"}`), state).toBe(0)
     // The delay is that of the scrape only.
     expect(page).not.toMatch(/eventloop_lag_(min|max|mean|stddev|p\d+)_seconds/)
+    const types = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => [name, type])
+    expect(types.filter(([name, type]) => name?.endsWith('_total') !== (type === 'counter'))).toEqual([])
     const paths = await rig.rows('select path from training.activities')
     const secrets = Object.values(await rig.steer('GET', 'tokens')).flat()
     expect(secrets.length).toBeGreaterThan(1)

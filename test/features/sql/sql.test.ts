@@ -1,11 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { findBinary } from '../../kit/binaries.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
+import { startOnTerminal } from '../../kit/terminal.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
 const main = distPath('main.js')
@@ -60,6 +62,23 @@ describe('musette sql', () => {
     const copy = 'copy (values (1, null), (2, null)) to stdout'
     expect(await print(copy)).toBe('1\t\\N\n2\t\\N\n')
     expect(await sql(['--json', copy])).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  it.each([
+    ['a table', []],
+    ['one value a line', ['-x']],
+    ['CSV', ['--csv']],
+    ['JSON', ['--json']],
+  ])('sends no control character of a value to a terminal as %s', async (_form, form) => {
+    if (findBinary(['script']) === undefined) return
+    const query = `select e'\\x1b[31m\\x07\\u009b' as e`
+    for (const text of [query, ...(form.includes('--json') ? [] : [`copy (${query}) to stdout`])]) {
+      const typed = startOnTerminal([main, 'sql', ...form, text], { cwd: folder.path, env: env() })
+      const { code, screen } = await typed.finished
+      expect([code, screen]).toEqual([0, expect.stringMatching(/x1b|u001b/i)])
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
+      expect(screen).not.toMatch(/[\u001b\u0007\u009b]/)
+    }
   })
 
   it.each([
