@@ -71,7 +71,7 @@ function ratio(dividend: number | null, divisor: number | null): number | null {
 }
 
 /** Sums up the seconds with a value; the mean is null without any. */
-function totalOf({ count, heldS }: Recorded, values: Float64Array) {
+export function totalOf({ count, heldS }: Recorded, values: Float64Array) {
   let sum = 0
   let seconds = 0
   for (let index = 0; index < count; index++) {

@@ -17,5 +17,10 @@ export function sendFile(
 /** Makes the header for a download with that name. */
 export function attachmentOf(name: string): string {
   const ascii = name.replaceAll(/[^\w. -]/g, '_')
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(name)}`
+  // RFC 8187 allows fewer characters than an address: apostrophe, asterisk and brackets are escaped too.
+  const escaped = encodeURIComponent(name).replaceAll(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${escaped}`
 }

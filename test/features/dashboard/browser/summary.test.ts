@@ -56,6 +56,31 @@ describe('what is derived from the samples of an activity', () => {
     },
   )
 
+  it('averages time and not samples, as ride_measures does, also in a part and in equal steps', () => {
+    // Every three minutes hold one of a sample every 6 s at 300 W, and two of one every 4 s at 100 W.
+    const minutes = (every: number) => seconds(60 / every).map((index) => index * every)
+    const round = [...minutes(4), ...minutes(6).map((s) => 60 + s), ...minutes(4).map((s) => 120 + s)]
+    const at = seconds(10).flatMap((index) => round.map((s) => index * 180 + s))
+    const of = (slow: number, fast: number) => at.map((s) => (s % 180 >= 60 && s % 180 < 120 ? fast : slow))
+    const dist = at.map(
+      (s) => Math.floor(s / 180) * 1_200 + (s % 180) * 5 + Math.min(Math.max((s % 180) - 60, 0), 60) * 5,
+    )
+    const samples = makeSamples({
+      elapsed_s: at,
+      power: of(100, 300),
+      hr: of(100, 160),
+      cad: of(60, 90),
+      dist,
+    })
+    const means = ({ power, hr, cad, speed_kmh: speed }: ReturnType<typeof summarize>) =>
+      [power.mean, hr.mean, cad.mean, speed.mean].map((mean) => Math.round(mean ?? Number.NaN))
+    expect(means(summarize(samples))).toEqual([167, 120, 70, 24])
+    // 28 s before and 30 s within the first fast minute; the speed of the last sample is unknown.
+    expect(means(summarize(samples, 8, 20))).toEqual([203, 131, 76, 26])
+    const [first] = makeSteps(samples)
+    expect(first).toMatchObject({ mean_power: 200, mean_hr: 130, mean_cad: 75 })
+  })
+
   it('is null without a recording, never zero', () => {
     const none = { moving_s: null, distance_m: null, climbed_m: null, work_kj: null, weighted_w: null }
     const [power, hr] = [null, 77].map((value) => ({ mean: value, highest: value, lowest: value }))

@@ -1,4 +1,5 @@
-import { type Column, indexAt, pauseOf, type Samples, spreadOf, wattsOf } from './summarize.ts'
+import { totalOf } from '../../../../core/normalize/measures.ts'
+import { type Column, indexAt, makeCuts, pauseOf, type Samples, spreadOf, wattsOf } from './summarize.ts'
 
 /** A part of an activity in numbers; null where nothing was recorded. */
 export type Step = ReturnType<typeof makeSteps>[number]
@@ -36,17 +37,20 @@ export function makeSteps(samples: Samples) {
   const total = at.at(-1) ?? 0
   const length = STEPS_S.find((step) => total / step <= MAX_STEPS) ?? 14_400
   const watts = wattsOf(samples)
+  const cutOut = makeCuts(samples)
   return Array.from({ length: Math.floor(total / length) + 1 }, (_, step) => {
     const from = step * length
     const [begin, end] = [indexAt(at, from), indexAt(at, from + length)]
     const of = (column: Column) => spreadOf(column.slice(begin, end))
+    const recorded = cutOut(begin, end)
+    const meanOf = (values: Float64Array) => totalOf(recorded, values).mean
     return {
       from_s: from,
-      mean_power: of(watts).mean,
+      mean_power: meanOf(recorded.power),
       highest_power: of(watts).highest,
       lowest_mpa: of(samples.mpa).lowest,
-      mean_hr: of(samples.hr).mean,
-      mean_cad: of(samples.cad).mean,
+      mean_hr: meanOf(recorded.hr),
+      mean_cad: meanOf(recorded.cad),
     }
   })
 }

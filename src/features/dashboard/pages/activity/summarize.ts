@@ -1,5 +1,5 @@
-import { makeRecorded } from '../../../../core/normalize/by-second.ts'
-import { measureEffort } from '../../../../core/normalize/measures.ts'
+import { makeRecorded, measureSampleSpacing } from '../../../../core/normalize/by-second.ts'
+import { measureEffort, totalOf } from '../../../../core/normalize/measures.ts'
 import type { Sent } from '../../shared/sent.ts'
 import type { findSampleColumns } from './plotted-samples.ts'
 
@@ -42,24 +42,35 @@ export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null>
   })
 }
 
+/**
+ * Returns a function that takes what measures need out of the samples from index `begin` to before `end`. In a part, a sample lasts as long,
+ * and power has the same source, as in the whole activity.
+ */
+export function makeCuts(samples: Samples) {
+  const t = Float64Array.from(samples.elapsed_s, (moment) => moment * 1_000)
+  const { spacingS, seconds, heldS } = measureSampleSpacing({ t, count: t.length })
+  return (begin: number, end: number) => {
+    const count = end - begin
+    const floats = (column: Column) =>
+      Float64Array.from({ length: count }, (_, index) => column[begin + index] ?? Number.NaN)
+    const { hr, cad, alt, dist } = samples
+    const columns = {
+      ...{ power: floats(wattsOf(samples)), p_raw: floats([]), hr: floats(hr) },
+      ...{ cad: floats(cad), alt: floats(alt), dist: floats(dist) },
+    }
+    const spacing = { spacingS, seconds: seconds.subarray(begin, end), heldS: heldS.subarray(begin, end) }
+    return makeRecorded({ count, t: t.subarray(begin, end), columns }, spacing)
+  }
+}
+
 /** Sums up the samples from index `begin` to before `end`; what ride_measures has is measured as there. */
 export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.length) {
   const cut = (column: Column) => column.slice(begin, end)
   const at = samples.elapsed_s.slice(begin, end)
-  const floats = (column: Column) => Float64Array.from(at, (_, index) => column[begin + index] ?? Number.NaN)
-  const recorded = makeRecorded({
-    count: at.length,
-    t: Float64Array.from(at, (moment) => moment * 1_000),
-    columns: {
-      power: floats(samples.power),
-      p_raw: floats(samples.p_raw),
-      hr: floats(samples.hr),
-      cad: floats(samples.cad),
-      alt: floats(samples.alt),
-      dist: floats(samples.dist),
-    },
-  })
+  const recorded = makeCuts(samples)(begin, end)
+  const meanOf = (values: Float64Array) => totalOf(recorded, values).mean
   const ridden = measureEffort(recorded)
+  const speed = meanOf(ridden.speed)
   const known = cut(samples.dist).filter((value) => value !== null)
   return {
     elapsed_s: (at.at(-1) ?? 0) - (at[0] ?? 0),
@@ -68,11 +79,14 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
     moving_s: ridden.movingS,
     distance_m: known.length < 2 ? null : (known.at(-1) ?? 0) - (known[0] ?? 0),
     climbed_m: ridden.ascentM,
-    power: spreadOf(cut(wattsOf(samples))),
+    power: { ...spreadOf(cut(wattsOf(samples))), mean: ridden.meanPower },
     mpa: spreadOf(cut(samples.mpa)),
-    hr: spreadOf(cut(samples.hr)),
-    cad: spreadOf(cut(samples.cad)),
-    speed_kmh: spreadOf(cut(speedsOf(samples))),
+    hr: { ...spreadOf(cut(samples.hr)), mean: meanOf(recorded.hr) },
+    cad: { ...spreadOf(cut(samples.cad)), mean: meanOf(recorded.cad) },
+    speed_kmh: {
+      ...spreadOf(cut(speedsOf(samples))),
+      mean: speed === null ? null : speed * MPS_TO_KMH,
+    },
     work_kj: ridden.workKj,
     weighted_w: ridden.weightedPower,
   }
