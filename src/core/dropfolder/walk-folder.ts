@@ -93,26 +93,34 @@ export async function walkFolder(
   }
 }
 
+/** Ends a path with a slash. */
+const NO_NAME = Buffer.alloc(0)
+
 const shownPath = (steps: Steps) => steps.map(readableName).join('/')
 
 async function statFiles(
   folder: Folder,
-  place: Pick<Found, 'account' | 'root' | 'home' | 'folder'>,
+  { account, root, home, folder: steps }: Pick<Found, 'account' | 'root' | 'home' | 'folder'>,
   names: readonly Buffer[],
 ): Promise<Found[]> {
   const found: Found[] = []
+  const [keyBefore, shownBefore] = [keyOf([...steps, NO_NAME]), shownPath([...steps, NO_NAME])]
   for (let i = 0; i < names.length; i += STATS_AT_ONCE) {
     const reads = names.slice(i, i + STATS_AT_ONCE).map(async (rawName): Promise<Found | undefined> => {
       // It may be gone since it was listed: moved by another process, or a temporary name.
       const stats = await folder.lstat(rawName).catch(() => undefined)
       if (!stats?.isFile()) return undefined
-      const steps = [...place.folder, rawName]
+      const name = readableName(rawName)
+      // Not by spreading an object, which takes a third of the walk.
       return {
-        ...place,
-        key: keyOf(steps),
+        account,
+        root,
+        home,
+        folder: steps,
+        key: keyBefore + keyOf([rawName]),
         rawName,
-        name: readableName(rawName),
-        relativePath: shownPath(steps),
+        name,
+        relativePath: shownBefore + name,
         identity: identityOf(stats),
       }
     })
