@@ -60,15 +60,6 @@ export async function unpackDropped(
   return { verdict: 'files', files: [{ name: cleanFitName(name), open }], isPacked }
 }
 
-export function sourceOf(bytes: Uint8Array): ByteSource {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return {
-    sizeBytes: buffer.length,
-    open: ({ start, end } = { start: 0, end: buffer.length }) =>
-      Readable.from([buffer.subarray(start, end)], { objectMode: false }),
-  }
-}
-
 /**
  * Lists every FIT file in a zip by the archive's directory, and in the zip archives inside it. Their bytes are read when they are
  * opened, and one that cannot be read gives its fault then. Other files are skipped. An archive whose directory is not there yet is

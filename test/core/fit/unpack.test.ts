@@ -2,8 +2,9 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { DROP_LIMITS, type DroppedFit, type Fault, UnpackError } from '../../../src/core/fit/archive.ts'
 import { isDroppable } from '../../../src/core/fit/fit-names.ts'
-import { sourceOf, unpackDropped } from '../../../src/core/fit/unpack.ts'
+import { unpackDropped } from '../../../src/core/fit/unpack.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
+import { sourceOf } from '../../kit/byte-source.ts'
 import { makeZip } from './make-zip.ts'
 
 const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 60 }))
