@@ -123,11 +123,12 @@ describe('a web server beyond loopback', () => {
   })
 
   it('keeps the sessions of the ports of one host apart', async () => {
-    const sessions = [await openSession(), await openSession({ origin: 'http://127.0.0.1:1' })]
+    const there = { host: '127.0.0.1:1', origin: 'http://127.0.0.1:1' }
+    const sessions = [await openSession(), await openSession(there)]
     // A browser sends all cookies of a host to each of its ports.
     const cookie = ['musette_session_2=x', ...sessions.map((session) => session.cookie)].join('; ')
     expect(new Set(sessions.map((session) => session.cookie.split('=')[0])).size).toBe(2)
-    await rig.ask('/logout', { method: 'POST', headers: { cookie, origin: 'http://127.0.0.1:1' } })
+    await rig.ask('/logout', { method: 'POST', headers: { cookie, ...there } })
     const statuses = sessions.map(
       async (session) => (await rig.ask('/api/runs', { headers: { ...session, cookie } })).status,
     )
