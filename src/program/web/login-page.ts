@@ -83,7 +83,7 @@ function renderLogin(next: string, root: string, problem?: string): string {
 
 /** Renders the answer to the right token; `key` is that of the session. */
 function renderSignedIn(key: string, next: string, root: string): string {
-  const [name, path] = [`musette key ${root}`, root + next].map(escapeMarkup)
+  const [name, path] = [`musette-key ${root}`, root + next].map(escapeMarkup)
   return `<p data-name="${name}" data-key="${key}" data-next="${path}">You are signed in. If this page stays, the browser allows musette no scripts
 or no storage; musette needs both.</p><script>${SCRIPT}</script>`
 }

@@ -24,7 +24,7 @@ describe('a dashboard below a path', () => {
       body: new URLSearchParams({ token: TOKEN, next: '/fitness?span=all' }).toString(),
     })
     expect(signedIn).toMatchObject({ status: 200 })
-    expect(signedIn.body).toContain('data-name="musette key /rides/musette"')
+    expect(signedIn.body).toContain('data-name="musette-key /rides/musette"')
     expect(signedIn.body).toContain('data-next="/rides/musette/fitness?span=all"')
     const [cookie] = signedIn.headers['set-cookie'] ?? []
     expect(cookie).toMatch(/; Path=\/rides\/musette; HttpOnly; Secure; SameSite=Lax$/)

@@ -4,7 +4,7 @@ export const ROOT = document.documentElement.dataset.root ?? ''
 /** Returns the headers of this page's requests: the key of its session, which the login left in the browser's storage. */
 export function sessionHeaders(): Record<string, string> {
   try {
-    const key = localStorage.getItem(`musette key ${ROOT}`)
+    const key = localStorage.getItem(`musette-key ${ROOT}`)
     return key === null ? {} : { 'x-musette-key': key }
   } catch {
     // A browser may forbid storage; without a token the daemon requires no key.
