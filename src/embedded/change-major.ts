@@ -19,7 +19,7 @@ import {
 } from './cluster.ts'
 import { readDiskFull } from './explain-end.ts'
 import { acquireLock, type Lock } from './lock.ts'
-import { readElsewhere } from './owner.ts'
+import { describeInUse, readElsewhere } from './owner.ts'
 import { startServer, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
 import { detectRunAs, removeOwnDirectory } from './run-as.ts'
@@ -69,11 +69,8 @@ export async function changeMajor<T>(
   if (!(await readMajorChange(input.dataDir))) return undefined
   const dataDir = await realpath(input.dataDir)
   const lock = await acquireLock(dataDir, 'owner', { takeOver: input.takeOver ?? false })
-  if (!lock) {
-    const message = `another process runs the embedded Postgres in ${dataDir}, which is of an earlier major; stop that, such as musette start, then run it again`
-    const elsewhere = await readElsewhere(dataDir)
-    throw (await readChanging(dataDir)) ?? elsewhere ?? new TransientError('embedded_in_use', message)
-  }
+  if (!lock)
+    throw (await readChanging(dataDir)) ?? (await readElsewhere(dataDir)) ?? (await describeInUse(dataDir))
   try {
     await settleChange(dataDir)
     const change = await readMajorChange(dataDir)

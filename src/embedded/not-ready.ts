@@ -4,6 +4,8 @@ import { TransientError } from '../kit/errors.ts'
 import { quoteShell } from '../kit/text.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { causeIn } from './explain-end.ts'
+import { judgeHolder } from './holder.ts'
+import { readLockHolder } from './lock.ts'
 import { readPostmasterPid, readProcessState, readServerProcesses } from './processes.ts'
 
 /** The SQLSTATE of a server that starts, recovers from a crash or stops. */
@@ -76,23 +78,9 @@ async function readServer(dataDir: string) {
 /** Reads the processes that a signal has stopped, which no waiting continues: those of the server, and the owner that starts it. */
 async function readStopped(dataDir: string): Promise<number[]> {
   const { running } = await readServer(dataDir)
-  const owner = await readOwnerPid(dataDir)
-  const all = [...running, ...(owner === undefined ? [] : [owner])]
+  const owner = await readLockHolder(dataDir)
+  const isHere = owner && (await judgeHolder(owner)) === 'alive'
+  const all = [...running, ...(isHere ? [owner.pid] : [])]
   const states = await Promise.all(all.map(readProcessState))
   return all.filter((_, index) => states[index] === 'T')
-}
-
-/** Reads the number of the process that runs the server, or starts it. */
-async function readOwnerPid(dataDir: string): Promise<number | undefined> {
-  const text = await readFile(join(dataDir, 'postgres.owner'), 'utf8').catch(() => '')
-  const [, pid] = /"pid":(\d+)/.exec(text) ?? []
-  return pid === undefined ? undefined : Number(pid)
-}
-
-/** Makes the error for a change of the database while another process, such as a daemon of an older version, runs its server. */
-export async function describeInUse(dataDir: string): Promise<TransientError> {
-  const pid = await readOwnerPid(dataDir)
-  const who = `another process${pid === undefined ? '' : ` (pid ${pid})`}`
-  const message = `${who} runs the embedded Postgres in ${dataDir}, and may be of the older version that made the database; nothing is changed; end it, such as musette start, then run this again`
-  return new TransientError('embedded_in_use', pid === undefined ? message : `${message}; run: kill ${pid}`)
 }

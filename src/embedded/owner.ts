@@ -43,3 +43,13 @@ export async function readElsewhere(
   const unknown = `; this system cannot tell whether that process has ended; if it has, run: ${start}`
   return new TransientError('embedded_elsewhere', `${runs}; ${there}${owner.isKernelLock ? '' : unknown}`)
 }
+
+/** Makes the error for a change of the database while another process, such as a daemon of an older version, runs its server. */
+export async function describeInUse(dataDir: string): Promise<TransientError> {
+  const owner = await readLockHolder(dataDir)
+  const who = owner ? formatHolder(owner) : 'another process'
+  const isHere = owner && (await judgeHolder(owner)) !== 'elsewhere'
+  const run = isHere ? `; run: kill ${owner.pid}` : ''
+  const message = `${who} runs the embedded Postgres in ${dataDir}, and may be of the older version that made the database; nothing is changed; end that process, then run this again${run}`
+  return new TransientError('embedded_in_use', message)
+}

@@ -115,6 +115,8 @@ describe('the files of the image, with none of the libraries for development', (
     expect(await queryOnce(database.url, counted)).toEqual(await queryOnce(rig.databaseUrl, counted))
     expect((await readdir(place('data'))).sort()).toEqual([
       expect.stringMatching(/^newest-change-[0-9a-f-]{36}\.json$/),
+      // Of the command without the address of a database.
+      'postgres.owner',
       'secret.key',
       'webhooks.json',
     ])

@@ -143,8 +143,9 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
     size: entries.length + bad.length,
     bad,
     drift: [
-      ...drift,
+      // First, because only so many differences are kept.
       ...bad.map((item) => ({ field: 'activities[]', kind: 'type' as const, example: nameBad(item) })),
+      ...drift,
       ...unreadable.flatMap((entry) => driftOfDate('activities[].start_date', entry)),
     ],
     requestedAt,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebParts } from '../../program/frame/define-feature.ts'
-import { loginOptions } from '../../program/query/reading-session.ts'
+import { loadLogins, loginOptions } from '../../program/query/reading-session.ts'
 import { makeGuardedReader } from './guarded-reader.ts'
 
 /** Questions are short; a long statement has some 10 kB. */
@@ -20,7 +20,8 @@ export async function registerAssistants(
     const find = async () => ({ ...loginOptions(config), connectionString: databaseUrl, account })
     return makeGuardedReader({ log, find })
   }
-  const made = import('./http.ts').then((http) => http.httpServer({ log }, makeReader))
+  const loaded = Promise.all([import('./http.ts'), loadLogins()])
+  const made = loaded.then(([http]) => http.httpServer({ log }, makeReader))
   server.addHook('onReady', async () => void (await made))
   server.addHook('onClose', async () => (await made).close())
   await server.register(async (scope) => {

@@ -96,6 +96,9 @@ async function assertHarmless(
   }
 }
 
+/** Loads what finds and makes logins: early in a daemon, whose files an upgrade may replace. */
+export const loadLogins = () => import('./reading-login.ts')
+
 /** Finds the URL of the login. That of people is not looked for before it connects, and its code not loaded: they wait for one answer. */
 async function findUrl(deps: ReadingDeps, place: ReadingPlace, renew: boolean): Promise<string> {
   const { connectionString } = place
@@ -103,7 +106,7 @@ async function findUrl(deps: ReadingDeps, place: ReadingPlace, renew: boolean): 
   const client = new PostgresClient({ connectionString })
   const login = deps.readers === 'people' && !renew ? deriveLogin(deps.readers, client) : undefined
   if (login) return readerUrl(connectionString, login)
-  const { findReadingLogin } = await import('./reading-login.ts')
+  const { findReadingLogin } = await loadLogins()
   return readerUrl(connectionString, await findReadingLogin(deps, { ...place, renew }))
 }
 

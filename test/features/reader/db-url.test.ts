@@ -76,7 +76,7 @@ describe('db-url', () => {
     await end('SIGTERM')
     await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
     await rm(join(folder.path, 'postgres/PG_VERSION'))
-    const said = expect.stringContaining('move it away, then start again')
+    const said = expect.stringContaining('is damaged: it has no PG_VERSION')
     expect(await dbUrl()).toMatchObject({ code: 2, stderr: said })
   })
 })

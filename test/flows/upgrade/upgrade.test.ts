@@ -246,7 +246,9 @@ it('migrate refuses while a daemon of the older version runs the embedded Postgr
   const refused = await next.musette(['migrate'], env)
   expect(refused).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining(`another process (pid ${daemon.pid}) runs the embedded Postgres`),
+    stderr: expect.stringMatching(
+      `musette start \\(process ${daemon.pid} on .*\\) since .* runs the embedded Postgres`,
+    ),
   })
   const read = await next.musette(['sql', '--csv', 'select count(*) from activities'], env)
   expect(read).toMatchObject({ code: 0, stdout: 'count\n0\n', stderr: expect.stringContaining('older') })

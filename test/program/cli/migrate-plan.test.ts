@@ -69,14 +69,14 @@ describe('migrate --plan', () => {
     ).toMatchObject({
       'training.accounts': 'reads and writes, read',
       'training.fit_fields': 'reads and writes, definition only',
-      'training.changes': 'writes, definition only',
-      'training.workouts': 'writes, definition only',
-      'training.training_info': 'writes, definition only',
+      'training.changes': 'reads and writes, definition only',
+      'training.workouts': 'reads and writes, definition only',
+      'training.training_info': 'reads and writes, definition only',
       'training.power_curves': 'reads and writes, rows changed',
-      'training.activity_revisions': 'writes of the same rows, rows changed',
+      'training.activity_revisions': 'reads and writes, rows changed',
     })
     expect(stdout).toMatch(
-      /^queries of views wait, too: training\.changes_settled, training\.daily_load, .+ and 7 more$/m,
+      /^queries of views wait, too: training\.changes_settled, training\.daily_load, .+ and 12 more$/m,
     )
     expect(stdout).toMatch(/^the locks hold for .+ 20 MB\/s written anew, as on two busy cores/m)
     expect(stdout).toMatch(/^a daemon that runs meanwhile waits/m)

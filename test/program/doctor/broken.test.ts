@@ -31,7 +31,7 @@ a Redis that is away | REDIS_URL=redis://:${SECRET}@127.0.0.1:9 | 4 | redis | ^r
 another key | MUSETTE_SECRET_KEY=${randomBytes(32).toString('base64')} | 2 | secret key | ^musette login$ | login
 a service that is away | MUSETTE_BASE_URL=http://127.0.0.1:9 | 4 | service | ^curl -I http://127.0.0.1:9$ |
 a dashboard open to everybody | MUSETTE_HTTP=0.0.0.0:9 | 2 | daemon | ^\(umask 077; printf '\\n%s\\n' MUSETTE_HTTP_TOKEN="\$\(openssl rand -hex 24\)" >> \S+/musette.env\)$ |
-a drop folder that is none | MUSETTE_DROP_DIR=${distPath('main.js')} | 2 | drop folder | ^export MUSETTE_DROP_DIR=…$ |`)
+a drop folder that is none | MUSETTE_DROP_DIR=${distPath('main.js')} | 2 | drop folder | ^export MUSETTE_DROP_DIR="\$HOME/musette-drop"$ |`)
 
 describe('what is broken', () => {
   it.each(BROKEN)(

@@ -40,6 +40,7 @@ musette logout | program/doctor/broken | of a rider with two is reported with th
 rm \${ | program/doctor/broken | is a folder of another database, as status also says, with the command to type
 musette start | program/doctor/redis | has its schedules counted, before a start, under a daemon, and after a flush
 redis-cli -u | program/doctor/redis | is checked by its settings, and the suggested commands repair them
+mv \${ | | It moves away damaged files, which a test of backups types.
 kill \${ | flows/upgrade/upgrade | migrate refuses while a daemon of the older version runs the embedded Postgres, and names the command that ends it
 musette migrate | program/cli/migrate-plan | has nothing to do for a database of this version, and names the command for an older one
 npm install | package/package | names the command for a Postgres that npm did not fetch
@@ -65,7 +66,7 @@ const PLAIN: readonly string[] = [
   'core/service/account-login.ts: login',
   'embedded/binaries.ts: name',
   'embedded/binaries.ts: version',
-  'embedded/not-ready.ts: pid',
+  'embedded/owner.ts: owner.pid',
   "embedded/not-ready.ts: stopped.join(' ')",
   'kit/files.ts: give',
   'kit/folders/folder.ts: word',
