@@ -17,6 +17,7 @@ import { findBinary } from '../../kit/binaries.ts'
 import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { distPath, type ProcessOptions, runNode, startNode } from '../../kit/processes.ts'
 import { openReceiver } from '../../kit/receiver.ts'
+import { sample } from '../../kit/sampling.ts'
 import { makePath } from '../../kit/sudo.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openCliRig } from './rig.ts'
@@ -82,7 +83,7 @@ describe.skipIf(!hasUsers)('a command', () => {
     ['that of an ordinary user, as this one', OTHER, as(OTHER)],
   ] as const
 
-  it.each(OWNERS)('is of the owner of its data directory: %s', async (name, uid, prefix = []) => {
+  it.each(sample(OWNERS, 2))('is of the owner of its data directory: %s', async (name, uid, prefix = []) => {
     const dataDir = await makeFolder(join(folder.path, name), uid)
     const env = { ...(await openRig()).env, MUSETTE_DATA_DIR: dataDir }
     const ids = `${uid} ${uid} ${uid}`
