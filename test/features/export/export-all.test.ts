@@ -221,9 +221,10 @@ describe('an export of the whole history', () => {
          select activity_id, key, array[case jsonb_typeof(value) when 'number' then value::float8 end],
            case when jsonb_typeof(value) not in ('number', 'null') then jsonb_build_object('1', value) end
          from made, jsonb_each(${JSON.stringify(fields)}::jsonb)`
-    // Samples of three months, and the activities, changes and totals of a year; each year to now has days of form.
+    // Samples of three months, and the activities and changes of a year; each year to now has days of form. The last digit of a total
+    // depends on the order of the sum.
     const paths = await written(async () => undefined)
-    expect(paths.filter((path) => !path.startsWith('form_by_day/'))).toHaveLength(sent.length + 3)
+    expect(paths.filter((path) => !/^(form_by_day|totals)\//.test(path))).toHaveLength(sent.length + 2)
     const tables = new Set(Object.keys(await files()).map((path) => path.split('/')[0] as string))
     expect(tables.size).toBeGreaterThan(7)
     const schemas = await queryDuckDb(
