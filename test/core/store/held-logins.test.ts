@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { migrate } from '../../../src/core/store/migrate.ts'
 import { holdToAccount } from '../../../src/core/store/migration/one-account.ts'
-import { fillAccounts, MARK } from '../../features/reader/accounts-scene.ts'
 import { connect, withConnection } from '../../kit/connect.ts'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
 import { openForTest } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { fillAccounts, MARK } from './accounts-scene.ts'
 import { quiet } from './open.ts'
 
 /** What 1.1 does to make a login see one account: policies for a group, and a group of that account that says the database. */

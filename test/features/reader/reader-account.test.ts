@@ -4,6 +4,7 @@ import { migrate } from '../../../src/core/store/migrate.ts'
 import { openStore } from '../../../src/core/store/store.ts'
 import { renewReaders } from '../../../src/features/reader/reader.ts'
 import { withClient } from '../../../src/kit/postgres-client.ts'
+import { fillAccounts, MARK } from '../../core/store/accounts-scene.ts'
 import { readConfig } from '../../kit/config.ts'
 import { connect } from '../../kit/connect.ts'
 import { writeLaterMigrations } from '../../kit/later-migrations.ts'
@@ -12,7 +13,6 @@ import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
-import { fillAccounts, MARK } from './accounts-scene.ts'
 
 const log = makeSilentLog()
 const ACCOUNTS = 8
