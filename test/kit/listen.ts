@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 
@@ -9,10 +10,21 @@ export async function listen(server: Server): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-/** Finds a port of loopback that is free, for a program that takes none by itself. */
+/**
+ * Finds a free port of loopback for a program that cannot choose one itself.
+ * The port is below the range that Linux gives to outgoing connections (32768 to 60999), so no connection takes it before the program listens.
+ */
 export async function findFreePort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
+  for (;;) {
+    const port = randomInt(10_000, 32_000)
+    const server = createServer()
+    server.listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
 }
