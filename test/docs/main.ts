@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,26 +22,37 @@ import { mirrorHistory } from './cookbook/history.ts'
 import { withRecipes } from './cookbook/recipes.ts'
 import { describeSchema } from './describe-schema.ts'
 import { dateOf, makeManPage } from './man-page.ts'
+import { makeStructure, readStructure, type Structure, writeStructure } from './structure/structure.ts'
 
-// Writes docs/musette.1, the man page, docs/schema.md, the data dictionary, and the answers in docs/cookbook.md: `npm run docs`.
-// A page is left when nothing has changed since it was written here: neither the page, nor the code that makes it, nor a migration.
+// Writes docs/musette.1, the man page, docs/schema.md, the data dictionary, the answers in docs/cookbook.md, and drizzle/structure/,
+// what a migrated database has: `npm run docs`. A page is left when nothing has changed since it was written here: neither the page,
+// nor the code that makes it, nor a migration.
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const MADE = join(root, 'dist/.docs.json')
 const log = pino({ level: 'silent' })
 
-/** The pages, from which modules each is made, and how: on a migrated database, from what is written there. */
-const PAGES = [
+/** The pages, from which modules each is made, and how: on a database of its own, from what is written there. A page may be a folder. */
+const PAGES: ReadonlyArray<{
+  path: string
+  from: string[]
+  make(before: string): Promise<string | Structure>
+}> = [
   {
     path: 'docs/musette.1',
     from: ['test/docs/man-page.ts'],
-    make: async (before: string) =>
+    make: async (before) =>
       before === makeManPage(dateOf(before)) ? before : makeManPage(new Date().toISOString().slice(0, 10)),
   },
   {
     path: 'docs/schema.md',
     from: ['test/docs/describe-schema.ts', 'src/core/store/migrate.ts'],
-    make: async () => withDatabase(({ url }) => describeSchema(url)),
+    make: async () => withMigrated(({ url }) => describeSchema(url)),
+  },
+  {
+    path: 'drizzle/structure',
+    from: ['test/docs/structure/structure.ts'],
+    make: async () => withEmpty(({ url }) => makeStructure(url)),
   },
   {
     path: 'docs/cookbook.md',
@@ -40,8 +60,8 @@ const PAGES = [
       'src/features/mcp/cookbook/cookbook.ts',
       ...['answer', 'history', 'recipes'].map((name) => `test/docs/cookbook/${name}.ts`),
     ],
-    make: async (before: string) =>
-      withDatabase(async ({ url, dataDir }) => {
+    make: async (before) =>
+      withMigrated(async ({ url, dataDir }) => {
         await mirrorHistory(log, { databaseUrl: url, dataDir })
         return withRecipes(
           before,
@@ -62,7 +82,9 @@ for (const { path, from, make } of PAGES) {
     say(`${path} is left: nothing that it is made of has changed`)
     continue
   }
-  writeFileSync(join(root, path), await make(readFileSync(join(root, path), 'utf8')))
+  const texts = await make(readPage(path).get('') ?? '')
+  if (typeof texts === 'string') writeFileSync(join(root, path), texts)
+  else writeStructure(join(root, path), texts)
   made[path] = digestOf(path, from)
   say(`${path} is written`)
 }
@@ -71,24 +93,39 @@ writeFileSync(MADE, JSON.stringify(made))
 
 /** Returns a digest of a page, of all code that these modules load, and of the migrations. */
 function digestOf(path: string, modules: readonly string[]): string {
-  const code = [...reach(modules, (file) => listImports(checkout, file))]
+  const code = [...reach(modules, (file) => listImports(checkout, file))].sort()
   const migrations = readdirSync(join(root, 'drizzle')).filter((name) => name.endsWith('.sql'))
-  const digest = createHash('sha256').update(readFileSync(join(root, path)))
-  for (const file of code.sort()) digest.update(checkout.get(file) ?? '')
-  for (const name of migrations.sort()) digest.update(readFileSync(join(root, 'drizzle', name)))
+  const digest = createHash('sha256').update(JSON.stringify([...readPage(path)]))
+  for (const file of code) digest.update(checkout.get(file) ?? '')
+  for (const name of migrations.sort()) digest.update(name).update(readFileSync(join(root, 'drizzle', name)))
   return digest.digest('hex')
 }
 
-async function withDatabase<T>(work: (place: { url: string; dataDir: string }) => Promise<T>): Promise<T> {
+/** Reads the text of a page, by an empty name, or those of a folder. */
+function readPage(path: string): Structure {
+  const place = join(root, path)
+  if (!existsSync(place)) return new Map()
+  return statSync(place).isDirectory() ? readStructure(place) : new Map([['', readFileSync(place, 'utf8')]])
+}
+
+type Place = { url: string; dataDir: string }
+
+async function withEmpty<T>(work: (place: Place) => Promise<T>): Promise<T> {
   const dataDir = mkdtempSync(join(tmpdir(), 'musette-docs-'))
   const server = await openEmbeddedPostgres({ log }, { dataDir })
   try {
-    await migrate({ connectionString: server.url, log })
     return await work({ url: server.url, dataDir })
   } finally {
     await server.close()
     rmSync(dataDir, { recursive: true, force: true })
   }
+}
+
+function withMigrated<T>(work: (place: Place) => Promise<T>): Promise<T> {
+  return withEmpty(async (place) => {
+    await migrate({ connectionString: place.url, log })
+    return work(place)
+  })
 }
 
 function say(sentence: string): void {

@@ -1,0 +1,8 @@
+-- `npm run docs` writes this file from a migrated database. To change what it describes, write a migration.
+
+-- Definition, last changed by 0000_schema
+CREATE OR REPLACE VIEW musette.lock_backup AS SELECT true AS lockable;
+
+-- Comments, last changed by 0000_schema
+COMMENT ON VIEW musette.lock_backup IS 'Locked by the process that writes a scheduled backup';
+COMMENT ON COLUMN musette.lock_backup.lockable IS 'Always true: the lock is what matters';
