@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
@@ -46,6 +46,7 @@ it.runIf(whole)(
     expect(User).toBe('1000:1000')
     const sbom = JSON.parse(await readFile(join(image.root, 'app/sbom.cdx.json'), 'utf8'))
     expect(sbom.metadata.component.name).toBe(manifest.name)
+    expect(await readdir(join(image.root, 'app/drizzle'))).not.toContain('structure')
     const script = fileURLToPath(new URL('run-image.sh', import.meta.url))
     const options = {
       prefix: ['unshare', '--mount', 'sh', script, image.root, data, secrets],
