@@ -7,12 +7,16 @@ import type { TestRecord } from './record.ts'
 /** Which tests read files that no test imports. */
 const READERS: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(docs\/|[A-Z]+\.md$)/, 'test/docs/'],
-  [/^(drizzle|src\/core\/store\/schema)\//, 'test/core/store/'],
+  [/^drizzle\/structure\//, 'test/docs/structure'],
+  [/^(drizzle\/(?!structure)|src\/core\/store\/schema\/)/, 'test/core/store/'],
   [/^(Dockerfile|docker-compose|package)/, 'test/container/'],
   [/^config\/[^/]+$/, 'test/program/config/'],
   [/^config\/grafana\//, 'test/grafana/'],
   [/^config\/prometheus\//, 'test/prometheus/'],
 ]
+/** Ranks of the tests, lowest first: those that changed, others of a changed folder, readers of changed files, all others. */
+const RANKS = { changed: 0, near: 1, reader: 2, far: 3 }
+const ROOM = /^(?:src|test)\/((?:core|features|program)\/\w+|\w+)/
 /** What a test file takes that has not run here before. */
 const UNKNOWN_SECONDS = 5
 /** Servers, build and loading, before the first test. */
@@ -22,8 +26,9 @@ const AT_A_TIME = 3
 
 /**
  * Makes the function that lists the test files that can see some changes, the nearest first: those that changed, then those of the
- * changed rooms that ran a changed function, first those that share words with its file, then others that did; of two, the one that
- * runs fewer files of src/. A room's tests that have no record count as those that ran it.
+ * changed rooms that ran a changed function, first those that share words with its file, then readers of changed files, then others
+ * that ran it; of two, the one that runs fewer files of src/. Changed rooms take turns. A room's tests that have no record count as
+ * those that ran it.
  */
 export function makeNearest(
   checkout: Checkout,
@@ -45,7 +50,8 @@ export function makeNearest(
     const names = /\.tsx?$/.test(path) ? namesAt(path, text, lines) : ['all of it']
     if (names.length === 0) return []
     const functions = users(names.map((name) => ({ path, name })))
-    const own = `test/${/^src\/((?:core|features|program)\/\w+|\w+)/.exec(path)?.[1]}/`
+    const isRead = READERS.some(([files]) => files.test(path))
+    const own = isRead ? 'none' : `test/${ROOM.exec(path)?.[1]}/`
     const runners = tests.filter(
       (test) =>
         filesOf.get(test)?.byVerbs.has(path) ||
@@ -54,7 +60,8 @@ export function makeNearest(
     const unknown = tests.filter(
       (test) => test.startsWith(own) && (runners.length === 0 || !record.has(test)),
     )
-    const rankOf = (test: string) => (test.startsWith(own) ? 1.9 - countSharedWords(path, test) / 10 : 2)
+    const rankOf = (test: string) =>
+      test.startsWith(own) ? RANKS.near + 0.9 - countSharedWords(path, test) / 10 : RANKS.far
     return [...runners, ...unknown].map((test) => [test, rankOf(test)])
   }
 
@@ -65,14 +72,15 @@ export function makeNearest(
     )
     // What no test imports is read or started by those beside it.
     const near = users.length > 0 ? users : tests.filter((test) => test.startsWith(folder))
-    return near.map((test) => [test, test === path ? 0 : test.startsWith(folder) ? 1 : 2])
+    const rankOf = (test: string) => (test.startsWith(folder) ? RANKS.near : RANKS.far)
+    return near.map((test) => [test, test === path ? RANKS.changed : rankOf(test)])
   }
 
   return (changes) => {
     const ranks = new Map<string, number>()
     const ranked = changes.flatMap((change) => [
       ...READERS.filter(([files]) => files.test(change.path)).flatMap(([, folder]) =>
-        tests.filter((test) => test.startsWith(folder)).map((test): [string, number] => [test, 1]),
+        tests.filter((test) => test.startsWith(folder)).map((test): [string, number] => [test, RANKS.reader]),
       ),
       ...(change.path.startsWith('src/') ? rankBySource(change) : []),
       ...(change.path.startsWith('test/') ? rankByTestFile(change) : []),
@@ -83,11 +91,26 @@ export function makeNearest(
       filesOf.get(test)?.count ?? 0,
       secondsOf(record, test),
     ]
-    return [...ranks.keys()].sort((a, b) => {
-      const [of, than] = [placeOf(a), placeOf(b)]
-      return of.map((value, index) => value - (than[index] ?? 0)).find((difference) => difference !== 0) ?? 0
-    })
+    const sorted = [...ranks.keys()].sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
+    const near = sorted.filter((test) => Math.floor(ranks.get(test) ?? 0) === RANKS.near)
+    return sorted.toSpliced(sorted.indexOf(near[0] ?? ''), near.length, ...takeTurns(near))
   }
+}
+
+function comparePlaces(of: readonly number[], than: readonly number[]): number {
+  return of.map((value, index) => value - (than[index] ?? 0)).find((difference) => difference !== 0) ?? 0
+}
+
+/** Orders tests so that the first of each room come first, then the second of each. Pure. */
+function takeTurns(tests: readonly string[]): string[] {
+  const counts = new Map<string | undefined, number>()
+  const turns = tests.map((test) => {
+    const room = ROOM.exec(test)?.[1]
+    const turn = counts.get(room) ?? 0
+    counts.set(room, turn + 1)
+    return { test, turn }
+  })
+  return turns.sort((a, b) => a.turn - b.turn).map(({ test }) => test)
 }
 
 /** Counts the words of the name of a test that the names of a file and its folder have, too. Pure. */

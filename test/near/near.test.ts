@@ -22,11 +22,12 @@ const FILES: Record<string, string> = {
   'src/core/mirror/poll.ts': POLL,
   'src/core/mirror/lag.ts': 'export const LAG = 5\n',
   'src/core/mirror/never-run.ts': 'export function forgotten() {\n  return 1\n}\n',
+  'src/core/store/schema/tables.ts': 'export const rides =\n  table()\n',
   'src/features/dashboard/pages/activity/facts.tsx': 'export const Facts = () => 1\n',
   ...Object.fromEntries(
     [
       ...['core/mirror/list', 'core/mirror/unknown', 'core/store/store', 'flows/wide', 'flows/narrow'],
-      ...['flows/verbs', 'features/dashboard/activity-page', 'features/dashboard/frame'],
+      ...['flows/verbs', 'features/dashboard/activity-page', 'features/dashboard/frame', 'docs/structure'],
     ].map((name) => [`test/${name}.test.ts`, '']),
   ),
 }
@@ -61,5 +62,28 @@ it.each<[change: string, path: string, line: number, near: string]>([
 ])('the nearest tests of %s (%s:%i) are %j', (_change, path, line, near) => {
   const nearest = makeNearest(new Map(Object.entries(FILES)), RECORD)
   const found = nearest([{ path, text: FILES[path] ?? '', lines: [line] }])
+  expect(found.map((file) => /([\w-]+)\.test/.exec(file)?.[1]).join(' ')).toBe(near)
+})
+
+it.each<[changes: string, paths: string[], near: string]>([
+  [
+    'a migration with a change of a feature',
+    ['drizzle/0001_new.sql', 'src/features/dashboard/pages/activity/facts.tsx'],
+    'activity-page frame store',
+  ],
+  [
+    'the tables of a migration',
+    ['src/core/store/schema/tables.ts', 'src/core/mirror/never-run.ts'],
+    'unknown poll list store',
+  ],
+  [
+    'two rooms',
+    ['src/core/mirror/never-run.ts', 'src/features/dashboard/pages/activity/facts.tsx'],
+    'activity-page unknown frame poll list',
+  ],
+  ['the structure of the database', ['drizzle/structure/views/totals.sql'], 'structure'],
+])('the tests of each changed folder come first: %s', (_changes, paths, near) => {
+  const nearest = makeNearest(new Map(Object.entries(FILES)), RECORD)
+  const found = nearest(paths.map((path) => ({ path, text: FILES[path] ?? '', lines: [1, 2] })))
   expect(found.map((file) => /([\w-]+)\.test/.exec(file)?.[1]).join(' ')).toBe(near)
 })

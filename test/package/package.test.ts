@@ -91,7 +91,9 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
       'drizzle/meta/_journal.json',
     ]
     expect([...pages, ...read].filter((path) => !files.includes(path))).toEqual([])
-    expect(files.filter((path) => /^(src|test|\.ci|dist\/release|drizzle\/structure)\/|^dist\/\./.test(path))).toEqual([])
+    expect(
+      files.filter((path) => /^(src|test|\.ci|dist\/release|drizzle\/structure)\/|^dist\/\./.test(path)),
+    ).toEqual([])
   })
 
   it('runs `demo --once` in another folder, and leaves nothing there', async () => {
