@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { listLyingVerbs, listRetiredNames, listTwinNames } from './names.ts'
 import {
   findCycle,
   listIdleExceptions,
@@ -132,13 +131,8 @@ describe('the rooms of src', () => {
     expect(taken.filter((name) => !Object.hasOwn(parts, name))).toEqual([])
   })
 
-  it('have readable files: none over 400 lines, nine in ten under 250, half between 80 and 150', () => {
-    const lines = sources.map((file) => file.text.split('\n').length).sort((a, b) => a - b)
-    const at = (share: number) => lines[Math.floor((lines.length - 1) * share)]
-    expect(lines.at(-1)).toBeLessThanOrEqual(400)
-    expect(at(0.9)).toBeLessThan(250)
-    expect(at(0.5)).toBeGreaterThanOrEqual(80)
-    expect(at(0.5)).toBeLessThanOrEqual(150)
+  it('have no file over 400 lines', () => {
+    expect(pathsOf(sources.filter(({ text }) => text.split('\n').length > 400))).toEqual([])
   })
 
   it('are not deep: at most 15 files a folder and two levels of folders in a room or a feature', () => {
@@ -169,30 +163,4 @@ it('tests read whole rows as (t.*)::text: samples, records, messages and tracks 
   const own = 'architecture/architecture.test.ts'
   const found = readSources('test').filter(({ path, text }) => path !== own && takesColumn.test(text))
   expect(pathsOf(found)).toEqual([])
-})
-
-it('the names in src are common words, show the cost of a function by its verb, and stand for one file each', () => {
-  expect(listRetiredNames(sources)).toEqual([])
-  expect(listLyingVerbs(sources)).toEqual([])
-  expect(listTwinNames(sources)).toEqual([])
-  const planted = plant(
-    ['core/store/utils.ts', `export async function makeHouse(tx: Tx) {\n  await tx.run()\n}\n`],
-    ['core/upload/utils.ts', `export function findName(text: string) {\n  return text.trim()\n}\n`],
-    [
-      'core/fit/lap.ts',
-      `// A handful of rides is fine in a comment.\nexport const rideCount = 'told'\nconst MOST_LAPS = 3\n`,
-    ],
-  )
-  expect(listRetiredNames(planted)).toEqual([
-    'core/store/utils.ts: utils; say a common word for what it is or does',
-    'core/store/utils.ts: makeHouse; say a common word for what it is or does',
-    'core/upload/utils.ts: utils; say a common word for what it is or does',
-    'core/fit/lap.ts: rideCount; say activity',
-    'core/fit/lap.ts: MOST_LAPS; say MAX_ or MIN_',
-  ])
-  expect(listLyingVerbs(planted)).toEqual([
-    'core/store/utils.ts: makeHouse does no input or output, by its name',
-    'core/upload/utils.ts: findName uses the database, by its name',
-  ])
-  expect(listTwinNames(planted)).toEqual(['core/store/utils.ts and core/upload/utils.ts'])
 })

@@ -79,7 +79,7 @@ function targetOf(path: string, specifier: string): string {
   return specifier.startsWith('@') ? specifier.split('/', 2).join('/') : (specifier.split('/')[0] as string)
 }
 
-export function roomOf(path: string): string {
+function roomOf(path: string): string {
   const [part = '', room = ''] = path.split('/')
   return (/^(?:core|program)$/.test(part) ? `${part}/${room}` : part).replace(/\.tsx?$/, '')
 }
