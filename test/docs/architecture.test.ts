@@ -2,6 +2,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { readTop } from '../container/dockerfile.ts'
 
+/** A file of ours, one of SQL, also by its path below drizzle/structure, or a function. */
+const NAMED = /`(src\/[\w./-]+)`|`((?:drizzle|views|functions|tables)\/[\w./-]+)`|`(\w+)\(\)`/g
+
 it.each([
   ['ARCHITECTURE.md', 30],
   ['CONTRIBUTING.md', 12],
@@ -12,7 +15,8 @@ it.each([
   // A function belongs to the file that is named last before it in its item.
   for (const item of readTop(page).split(/\n(?=\s*(?:\d+\.|-|\||\n))/)) {
     let text = ''
-    for (const [named, path, name] of item.matchAll(/`(src\/[\w./-]+)`|`(\w+)\(\)`/g)) {
+    for (const [named, source, sql, name] of item.matchAll(NAMED)) {
+      const path = sql === undefined ? source : sql.replace(/^(?!drizzle)/, 'drizzle/structure/')
       if (path !== undefined) {
         files += 1
         text = existsSync(path) && path.includes('.') ? readFileSync(path, 'utf8') : ''
