@@ -8,7 +8,7 @@ const PARTS = ['Definition', 'Indexes', 'Triggers', 'Comments', 'Rights']
 
 /** Our tables and views. Partitions are made while musette runs, by no migration. */
 const RELATIONS = `
-  SELECT c.oid, c.relname, c.relkind, c.relpersistence, c.relreplident, c.relrowsecurity, c.reloptions, c.relacl, c.relowner,
+  SELECT c.oid, c.relname, c.relkind, c.relpersistence, c.relreplident, c.relrowsecurity, c.relforcerowsecurity, c.reloptions, c.relacl, c.relowner,
     c.oid::regclass::text AS object, CASE c.relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END AS kind,
     CASE c.relkind WHEN 'v' THEN 'views/' ELSE 'tables/' END || c.relname || '.sql' AS file
   FROM pg_class c
@@ -53,7 +53,7 @@ const TABLES = `
   FROM relation r WHERE relkind IN ('r', 'p')`
 
 const INDEXES = `
-  SELECT file, object, 'Indexes' AS part, string_agg(pg_get_indexdef(indexrelid) || ';', E'\\n' ORDER BY indexrelid::regclass::text) AS text
+  SELECT file, object, 'Indexes' AS part, string_agg(pg_get_indexdef(indexrelid) || ';', E'\\n' ORDER BY indexrelid::regclass::text COLLATE "C") AS text
   FROM relation r JOIN pg_index i ON i.indrelid = r.oid
   WHERE NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.conrelid = r.oid) GROUP BY file, object`
 
@@ -77,8 +77,8 @@ const COMMENTS = `
 
 /** Selects the statements that give rights to others than the owner; a function is open to PUBLIC unless it says otherwise. */
 const grants = (object: string, acl: string, owner: string, isOpen: boolean) => `
-  SELECT string_agg(format('GRANT %s ON %s TO %s;', rights, ${object}, grantees), E'\\n' ORDER BY rights) FROM (
-    SELECT rights, string_agg(grantee, ', ' ORDER BY grantee) AS grantees FROM (
+  SELECT string_agg(format('GRANT %s ON %s TO %s;', rights, ${object}, grantees), E'\\n' ORDER BY rights COLLATE "C") FROM (
+    SELECT rights, string_agg(grantee, ', ' ORDER BY grantee COLLATE "C") AS grantees FROM (
       SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS grantee,
         string_agg(privilege_type, ', ' ORDER BY privilege_type) AS rights
       FROM aclexplode(${acl}) WHERE grantee <> ${owner} AND NOT (grantee = 0 AND ${isOpen}) GROUP BY grantee
@@ -89,6 +89,7 @@ const RIGHTS = `
   SELECT file, object, 'Rights' AS part, nullif(concat_ws(E'\\n',
     CASE WHEN relkind = 'v' AND reloptions IS NOT NULL THEN format('ALTER VIEW %s SET (%s);', object, array_to_string(reloptions, ', ')) END,
     CASE WHEN relrowsecurity THEN format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY;', object) END,
+    CASE WHEN relforcerowsecurity THEN format('ALTER TABLE %s FORCE ROW LEVEL SECURITY;', object) END,
     (SELECT string_agg(format('CREATE POLICY %I ON %s%s%s TO %s%s%s;', polname, object, CASE WHEN NOT polpermissive THEN ' AS RESTRICTIVE' END,
          CASE polcmd WHEN 'r' THEN ' FOR SELECT' WHEN 'a' THEN ' FOR INSERT' WHEN 'w' THEN ' FOR UPDATE' WHEN 'd' THEN ' FOR DELETE' END,
          CASE polroles WHEN '{0}' THEN 'PUBLIC' ELSE (SELECT string_agg(role::regrole::text, ', ' ORDER BY 1) FROM unnest(polroles) role) END,
@@ -101,7 +102,7 @@ const OF_FUNCTIONS = `
   SELECT file, object, 'Definition' AS part, rtrim(pg_get_functiondef(oid), E'\\n') || ';' AS text FROM function
   UNION ALL
   SELECT file, object, 'Triggers', string_agg(regexp_replace(pg_get_triggerdef(t.oid, true), ' (FOR EACH|EXECUTE) ', E'\\n  \\\\1 ', 'g') || ';',
-    E'\\n' ORDER BY tgrelid::regclass::text, tgname)
+    E'\\n' ORDER BY tgrelid::regclass::text COLLATE "C", tgname)
   FROM function f JOIN pg_trigger t ON t.tgfoid = f.oid WHERE NOT tgisinternal GROUP BY file, object
   UNION ALL
   SELECT file, object, 'Comments', format('COMMENT ON FUNCTION %s IS %L;', object, obj_description(oid, 'pg_proc'))
@@ -119,11 +120,13 @@ const ALL = `
   WHERE text IS NOT NULL
   ORDER BY file COLLATE "C", object COLLATE "C", array_position('{${PARTS}}', part)`
 
-/** Finds the parts of all tables, views and functions of ours. Every name is written with its schema. */
+/** Finds the parts of all tables, views and functions of ours, in a transaction. Every name is written with its schema. */
 export async function findParts(client: pg.ClientBase): Promise<Part[]> {
-  const before = "SELECT set_config('search_path', $1, true), current_setting('search_path') AS path"
-  const { rows } = await client.query<{ path: string }>(before, ['pg_catalog'])
+  const { rows } = await client.query<{ search_path: string }>('SHOW search_path')
+  const setPath = (path: string | undefined) =>
+    client.query("SELECT set_config('search_path', $1, true)", [path])
+  await setPath('pg_catalog')
   const found = await client.query<Part>(ALL)
-  await client.query(before, [rows[0]?.path])
+  await setPath(rows[0]?.search_path)
   return found.rows
 }
