@@ -132,7 +132,7 @@ const OBJECTS = `
     SELECT o.identity AS thing, CASE g.kind WHEN 'n' THEN 'schema ' ELSE '' END AS label, a.grantee,
       string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type) AS privileges
     FROM granted g, aclexplode(g.acl) a, pg_identify_object(g.classid, g.objid, g.subid) o
-    WHERE a.grantee <> g.owner AND NOT (g.kind = 'f' AND a.grantee = 0)
+    WHERE a.grantee <> g.owner AND NOT (a.grantee = 0 AND (g.kind = 'f' OR o.identity = 'musette.ride_tracks' AND a.privilege_type = 'SELECT'))
       AND (a.grantee IN (to_regrole('musette_reader'), to_regrole('musette_one_account')) AND o.identity ~ '^training(\\.|$)'
         AND a.privilege_type = CASE g.kind WHEN 'n' THEN 'USAGE' WHEN 'r' THEN 'SELECT' END) IS NOT TRUE
     GROUP BY 1, 2, 3

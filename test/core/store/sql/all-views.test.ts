@@ -54,6 +54,8 @@ async function recordAround(scene: Scene, activityId: number, index: number): Pr
      from training.activities where activity_id = ${activityId}`
   await scene.sql`insert into training.ride_measures (activity_id, account_id, work_kj, route_id)
      select activity_id, account_id, ${index}, activity_id from training.activities where activity_id = ${activityId}`
+  await scene.sql`insert into musette.ride_tracks (activity_id, account_id, sport, length_m, points, outline)
+     select activity_id, account_id, sport, 0, '', '' from training.activities where activity_id = ${activityId}`
   await scene.sql`insert into training.samples (activity_id, t) values (${activityId}, now())`
   await scene.sql`insert into training.sample_extras (activity_id, field, "values") values (${activityId}, 'mm', '{0.5}')`
   await scene.sql`insert into training.activity_revisions (activity_id, observed_at, changes) values (${activityId}, now(),
