@@ -60,10 +60,15 @@ type FirstAnswer = Pick<PostgresClient, 'session' | 'server' | 'isReadOnlyRole'>
   readOnly: boolean
 }
 
-/** Tells whether a session works for nobody, NULL when the server does not tell, and ends it then, for its locks. */
-const END_IF_DEAD = `WITH found AS (SELECT pid, CASE WHEN state = 'active' THEN coalesce(wait_event_type = 'Client', false)
+/** Tells whether a session works for nobody, NULL when the server does not tell. */
+const IS_DEAD = `WITH found AS (SELECT pid, CASE WHEN state = 'active' THEN coalesce(wait_event_type = 'Client', false)
     WHEN state LIKE 'idle%' THEN true END AS dead FROM pg_stat_activity WHERE ${SESSION} = $1)
-  SELECT dead, CASE WHEN dead THEN pg_terminate_backend(pid) END FROM found`
+  SELECT dead FROM found`
+/** Ends the session then, for its locks. */
+const END_IF_DEAD = IS_DEAD.replace(
+  'SELECT dead',
+  'SELECT dead, CASE WHEN dead THEN pg_terminate_backend(pid) END',
+)
 
 /** How long a connection may be silent before it is looked after, ms. */
 const SILENT_MS = 20 * SECOND
@@ -307,7 +312,10 @@ function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Time
 
 /** Asks the server whether it works for nobody in a session, and ends that one then; null or undefined when it cannot tell. */
 function isSessionDead(session: string | null, config: ClientConfig): Promise<boolean | null | undefined> {
-  const look = (other: PostgresClient) => other.query<{ dead: boolean | null }>(END_IF_DEAD, [session])
+  type Found = { dead: boolean | null }
+  // A login may have no right to end sessions.
+  const look = (other: PostgresClient) =>
+    other.query<Found>(END_IF_DEAD, [session]).catch(() => other.query<Found>(IS_DEAD, [session]))
   return withClient({ ...config, connectionTimeoutMillis: ANSWER_WITHIN_MS }, look).then(
     ({ rows }) => (rows[0] ? rows[0].dead : session !== null || null),
     () => undefined,

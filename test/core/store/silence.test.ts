@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeQueuePool, migrateQueueTables } from '../../../src/core/jobs/backend.ts'
@@ -57,6 +58,23 @@ describe('a connection on which a proxy drops everything without closing it', ()
     })
     await expect(lost).rejects.toMatchObject(LOST)
     await direct().transaction(({ client }) => client.query(`set local lock_timeout = '10s'; ${held}`))
+  })
+
+  it('is ended here while a login reads that may end no session', { timeout: 20_000 }, async () => {
+    const { url, line } = await openScene()
+    const name = `reads_${randomBytes(4).toString('hex')}`
+    await queryOnce(
+      url,
+      `create role ${name} login password 'reads'; revoke execute on function pg_terminate_backend from public`,
+    )
+    onTestFinished(async () => void (await queryOnce(url, `drop role ${name}`)))
+    const connectionString = Object.assign(new URL(line.url), { username: name, password: 'reads' }).href
+    const store = await openForTest(openStore({ log: quiet }, { connectionString, silentMs: 1_000 }))
+    const lost = store.read(async ({ client }) => {
+      line.swallow()
+      await client.query('select 1')
+    })
+    await expect(lost).rejects.toMatchObject(LOST)
   })
 
   it('is ended while it holds the lock of long work, which becomes free and tells its holder', async () => {
