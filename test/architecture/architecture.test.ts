@@ -103,6 +103,12 @@ describe('the rooms of src', () => {
       /\*\* 0?\.\d|Math\.(?:pow|cbrt|exp|log)\b/,
       /^(?!core\/normalize\/)/,
     ],
+    [
+      // The store of a page and of a download is the visitor's, see openVisitorStore.
+      'read as the owner of the database outside of pages',
+      /\b(?:owner|web|opened)\.store\b|\b(?:from|join|table) musette\./i,
+      /^(?!features\/(?:dashboard\/|[^/]+\/routes\.ts))/,
+    ],
     ['make watchers in core/dropfolder', /chokidar\.watch\(/, /^core\/dropfolder\//],
     [
       'connect to Postgres by the client that hides the password',

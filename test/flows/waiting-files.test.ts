@@ -43,7 +43,7 @@ it('status, doctor, metrics and dashboard show a waiting file until it no longer
   // The last value of a gauge counts.
   expect(readings.findLast(({ labels }) => labels?.code === 'not_whole')).toEqual(waiting('not_whole', 1))
   expect(readings).toContainEqual(waiting('vanished', 0))
-  const today = await makeFindToday(rig.app, [])({})
+  const today = await makeFindToday({ ...rig.app, owner: rig.app }, [])({})
   expect(today?.waiting).toMatchObject([{ path: 'may/ride.fit', reason: cut.reason }])
   await show()
   expect((await findStatus(rig.app)).waiting_files).toEqual([])
@@ -54,7 +54,9 @@ it('status and dashboard show what is no FIT file; doctor, metrics and the state
   const reason = 'the service takes FIT files only'
   await show({ ...cut, code: 'not_taken', relativePath: 'ride.gpx', reason })
   expect((await findStatus(rig.app)).waiting_files).toMatchObject([{ path: 'ride.gpx', reason }])
-  expect((await makeFindToday(rig.app, [])({}))?.waiting).toMatchObject([{ path: 'ride.gpx', reason }])
+  expect((await makeFindToday({ ...rig.app, owner: rig.app }, [])({}))?.waiting).toMatchObject([
+    { path: 'ride.gpx', reason },
+  ])
   expect(await diagnose()).toMatchObject([{ state: 'ok' }])
   const readings = await coreGauges.read(makeFacts(rig.app, new Date()))
   const counts = readings.flatMap(({ values }) => values.musette_drop_folder_waiting ?? [])

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { inject } from 'vitest'
 import { connect, makeConnections, withConnection } from './connect.ts'
@@ -62,8 +62,19 @@ async function createDatabase(template: string): Promise<TestDatabase> {
     await pools.get(url.href)?.end()
     pools.delete(url.href)
     await queryOnce(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    // A daemon of the test makes it for its pages.
+    await queryOnce(server, `DROP ROLE IF EXISTS ${nameOfLogin(url.href, 'pages')}`)
   }
   return { url: url.href, close }
+}
+
+/** The name of the login that musette makes for such readers of the database at `url`. */
+export function nameOfLogin(url: string, kind: 'mcp' | 'sql' | 'pages'): string {
+  const { pathname, username } = new URL(url)
+  const place = createHash('sha256')
+    .update(`${pathname.slice(1)} ${username}`)
+    .digest('hex')
+  return `musette_${kind}_${place.slice(0, 8)}`
 }
 
 /** Connections of queryOnce, by URL: opening one costs more than most queries. They are closed when nobody has used them for a moment. */

@@ -1,8 +1,7 @@
 import { gunzipSync } from 'node:zlib'
-import type { Tx } from '../../core/store/store.ts'
+import type { Store, Tx } from '../../core/store/store.ts'
 import { findFitOriginal } from '../../core/store/uploads/kept-fit.ts'
 import { ConfigError, commandFor } from '../../kit/errors.ts'
-import type { App } from '../../program/app/app.ts'
 import { accountNamed } from '../../program/app/local-app.ts'
 import { type ExportFormat, isTrackFormat, OF_POSITIONS } from './export-formats.ts'
 import { encodeParquet } from './parquet/parquet-encoder.ts'
@@ -24,7 +23,7 @@ type Piece = string | Uint8Array
  * ConfigError `no_account` and `unknown_activity`, and the signal's reason.
  */
 export async function exportActivity(
-  app: Pick<App, 'store'>,
+  app: { store: Pick<Store, 'read'> },
   input: {
     name: string
     path: string

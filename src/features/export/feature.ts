@@ -138,7 +138,7 @@ export const exporting = defineFeature({
     },
   },
   downloads: { activity: EXPORT_FORMATS },
-  routes: async (server, { app }) => (await import('./routes.ts')).registerDownloads(server, app),
+  routes: async (server, web) => (await import('./routes.ts')).registerDownloads(server, web),
   state: async () => (await import('./state.ts')).exportState,
   gauges: async () => (await import('./state.ts')).exportGauges,
 })

@@ -3,7 +3,7 @@ import { PassThrough, Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Tx } from '../../core/store/store.ts'
 import { makeFileStem } from '../../kit/folders/file-name.ts'
-import type { App } from '../../program/app/app.ts'
+import type { WebParts } from '../../program/frame/define-feature.ts'
 import { attachmentOf, KEY } from '../../program/frame/downloads.ts'
 import { exportActivity } from './export-activity.ts'
 import { EXPORT_FORMATS, type ExportFormat, OF_POSITIONS } from './export-formats.ts'
@@ -28,13 +28,13 @@ const DOWNLOAD = {
 } as const
 
 /** Adds the downloads at `/activities/<id>/download`, at the speed of the reader. One that the browser stops ends its query. */
-export function registerDownloads(server: FastifyInstance, app: Pick<App, 'store'>): void {
+export function registerDownloads(server: FastifyInstance, { visitorStore: store }: WebParts): void {
   server.get<{ Params: { id: number }; Querystring: { format: ExportFormat } }>(
     '/activities/:id/download',
     { schema: DOWNLOAD },
     async (request, reply) => {
       const { format } = request.query
-      const found = await app.store.read((tx) => findDownload(tx, request.params.id))
+      const found = await store.read((tx) => findDownload(tx, request.params.id))
       const missing = found ? missingOf(found, format) : 'there is no such activity in the mirror'
       if (!found || missing !== undefined) return reply.code(404).send({ error: missing })
       const { account, path, name, day } = found
@@ -46,7 +46,7 @@ export function registerDownloads(server: FastifyInstance, app: Pick<App, 'store
         if (!content.write(piece)) await once(content, 'drain', { signal })
       }
       // Ends the stream with the query's error, because a broken download must not look complete.
-      exportActivity(app, { name: account, path, format, write, signal }).then(
+      exportActivity({ store }, { name: account, path, format, write, signal }).then(
         (why) => (why === undefined ? content.end() : content.destroy(new Error(why))),
         (error: unknown) => content.destroy(error instanceof Error ? error : new Error(String(error))),
       )
@@ -69,16 +69,10 @@ function missingOf(
   return hasSamples ? undefined : `activity ${path} has no samples here`
 }
 
-type Download = {
-  account: string
-  path: string
-  name: string | null
-  /** the local day of its start */
-  day: string | null
-  hasSamples: boolean
-  hasPositions: boolean
-  hasFit: boolean
-}
+/** `day` is the local one of its start. */
+type Download = Record<'account' | 'path', string> &
+  Record<'name' | 'day', string | null> &
+  Record<'hasSamples' | 'hasPositions' | 'hasFit', boolean>
 
 /** Finds what there is to download of an activity, also an absent one; undefined for an unknown id. */
 async function findDownload(tx: Tx, activityId: number): Promise<Download | undefined> {

@@ -23,7 +23,7 @@ export type ReaderLogin = Awaited<ReturnType<typeof upsertReader>>
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 /** Names reserved by Postgres and musette. */
-const OURS = /^(?:pg_|musette_(?:reader$|one_account$|account_|mcp_|sql_))/
+const OURS = /^(?:pg_|musette_(?:reader$|one_account$|account_|mcp_|sql_|pages_))/
 
 /**
  * Makes a login for analysts in the user's own database or the embedded one, with a generated password unless one is given.

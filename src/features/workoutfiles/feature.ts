@@ -111,7 +111,7 @@ export const workoutfiles = defineFeature({
     sync: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'],
   },
   downloads: { workout: WORKOUT_FORMATS },
-  routes: async (server, { app }) => (await import('./routes.ts')).registerWorkouts(server, app),
+  routes: async (server, web) => (await import('./routes.ts')).registerWorkouts(server, web),
   settings: async () => (await import('./settings.ts')).workoutfilesSettings,
   state: async () => (await import('./state.ts')).workoutfilesState,
   async openOnWorkouts(app) {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { findAccountById } from '../../core/store/account-rows.ts'
 import { findSavedWorkouts } from '../../core/store/workout-rows.ts'
-import type { App } from '../../program/app/app.ts'
+import type { WebParts } from '../../program/frame/define-feature.ts'
 import { sendFile } from '../../program/frame/downloads.ts'
 import { makeWorkoutFiles } from './format-workout.ts'
 import { WORKOUT_FORMATS, type WorkoutFileFormat } from './workout-formats.ts'
@@ -15,13 +15,13 @@ const BY_PATH = {
 } as const
 
 /** Adds the files of the workouts of each account for other programs, as `/workouts/1.erg?path=own0tempo`. */
-export function registerWorkouts(server: FastifyInstance, app: Pick<App, 'store'>): void {
+export function registerWorkouts(server: FastifyInstance, { visitorStore }: WebParts): void {
   server.get<{ Params: { account: string; format: WorkoutFileFormat }; Querystring: { path: string } }>(
     `/workouts/:account(^\\d{1,9}$).:format(^(?:${WORKOUT_FORMATS.join('|')})$)`,
     { schema: BY_PATH },
     async (request, reply) => {
       const { account: accountId, format } = request.params
-      const saved = await app.store.read(async (tx) => {
+      const saved = await visitorStore.read(async (tx) => {
         const account = await findAccountById(tx, Number(accountId))
         return account ? findSavedWorkouts(tx, account) : []
       })

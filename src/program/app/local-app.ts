@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { type Account, findAccount, findAccounts } from '../../core/store/account-rows.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
-import { findPasses, openStore } from '../../core/store/store.ts'
+import { findPasses, openStore, type Store } from '../../core/store/store.ts'
 import { oldKeyPath, readKeyFile, readOrMakeSecretKey, readSecretKeys } from '../../core/vault/key-file.ts'
 import { orUnreadable, UnreadableLoginError } from '../../core/vault/seal.ts'
 import { type KeyOptions, makeTokenVault } from '../../core/vault/vault.ts'
@@ -22,8 +22,10 @@ import {
 /** The parts of an App on this machine, for verbs that make no request to the service; `close` stops them in reverse order. */
 export type LocalApp = Awaited<ReturnType<typeof openLocalApp>>
 
-/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, a pass holds one, a publisher keeps one for its lock, polls need the rest. */
+/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, a pass holds one, a publisher keeps one for its lock, polls and pages need the rest. */
 export const CONNECTIONS_BESIDE_FETCHES = 8
+/** Those of them with which pages read, see openVisitorStore. */
+export const CONNECTIONS_OF_PAGES = 3
 
 /**
  * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and made unless `preparation` is `check`; the user's own database is
@@ -45,7 +47,7 @@ export async function openLocalApp(
       { log },
       {
         connectionString: database.url,
-        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES,
+        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES - CONNECTIONS_OF_PAGES,
       },
     )
     release.defer('store', () => store.close())
@@ -112,7 +114,7 @@ export async function findChosenAccount(
 }
 
 /** Finds an account by name. Throws ConfigError `no_account`, whose message names those there are and has the command that makes it. */
-export async function accountNamed(app: Pick<LocalApp, 'store'>, name: string): Promise<Account> {
+export async function accountNamed(app: { store: Pick<Store, 'read'> }, name: string): Promise<Account> {
   const account = await app.store.read((tx) => findAccount(tx, name))
   if (account) return account
   const others = await app.store.read(findAccounts)

@@ -12,13 +12,14 @@ import { UNFIT } from '../../kit/postgres/read-only-server.ts'
 import { makeReleaseStack, startWork } from '../../kit/release-stack.ts'
 import { MINUTE, SECOND, sleep } from '../../kit/time.ts'
 import { type App, openApp } from '../app/app.ts'
-import { parkUnreadableLogins } from '../app/local-app.ts'
+import { CONNECTIONS_OF_PAGES, parkUnreadableLogins } from '../app/local-app.ts'
 import { bringToMajor } from '../app/open-database.ts'
 import type { Config } from '../config/config.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
 import { featureHandlers, loadCatalog } from '../frame/feature-jobs.ts'
 import type { FactsApp } from '../frame/findings/facts.ts'
 import { makeProgressLine } from '../frame/progress.ts'
+import { openVisitorStore } from '../query/reading-store.ts'
 import { assertNotExposed, openWeb } from '../web/web.ts'
 import { openAccountWatch } from './account-watch.ts'
 import { openDatabaseWatch } from './database-watch.ts'
@@ -142,11 +143,15 @@ async function openParts(
     const isWatched = input.roles.includes('watcher')
     const dropFolder = isWatched ? await openWatcher(app, jobs) : undefined
     if (dropFolder) release.defer('watcher', dropFolder.close)
+    const ofPages = { connectionString: app.databaseUrl, maxConnections: CONNECTIONS_OF_PAGES }
+    const visitorStore = await openVisitorStore({ log, owner: app.store }, ofPages)
+    release.defer('connections of pages', visitorStore.close)
     const web =
       http &&
       (await openWeb(
         {
           app,
+          visitorStore,
           jobs,
           features: FEATURES,
           observeRequests: (observer) => observers.push(observer),

@@ -6,6 +6,7 @@ import type { App, WorkoutsFeature } from '../app/app.ts'
 import type { CopyFeature } from '../app/open-database.ts'
 import type { Config } from '../config/config.ts'
 import type { SettingsGroup } from '../config/define-settings.ts'
+import type { VisitorStore } from '../query/reading-store.ts'
 import type { FactsApp, FeatureState } from './findings/facts.ts'
 import type { Gauges } from './gauges.ts'
 import type { Verb } from './verb.ts'
@@ -62,6 +63,8 @@ type FeatureJob = Readonly<{
 /** What the web server gives the routes of a feature. */
 export type WebParts = Readonly<{
   app: FactsApp & Pick<App, 'log' | 'databaseUrl'>
+  /** reads what a page shows; the store of `app` is the owner's, for findings and for what a page writes */
+  visitorStore: VisitorStore
   jobs: Pick<Jobs, 'counts' | 'paused' | 'queues'>
   features: readonly Feature[]
   /** the path above all pages, see MUSETTE_HTTP_PATH */

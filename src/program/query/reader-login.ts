@@ -12,13 +12,15 @@ const MARKS = {
   analysts: 'Reads schema training, for analysts; made by musette',
   assistants: 'Reads schema training, for assistants; made by musette',
   people: 'Reads schema training, for musette sql; made by musette',
+  // No IS_READER: its statements are all of musette, so that no right needs to be withheld from it, or from PUBLIC.
+  pages: 'Reads schema training for the pages of musette; made by musette',
 } as const
-/** An SQL condition on a role `r`: a group of readers, or a login that this module made. */
+/** An SQL condition on a role `r`: a group of readers, or a login that this module made for statements of others. */
 const IS_READER = `r.rolname ~ '^musette_(reader|one_account)$' or coalesce(shobj_description(r.oid, 'pg_authid'), '') ~ '^Reads schema training, .*; made by musette$'`
 /** The rounds of Postgres's own hashes. */
 const SCRAM_ROUNDS = 4096
 /** The most connections of one login, of the 60 of the embedded server; Grafana and Metabase keep a few each. */
-const CONNECTIONS = { analysts: 10, assistants: 20, people: 20 } as const
+const CONNECTIONS = { analysts: 10, assistants: 20, people: 20, pages: 40 } as const
 /** Space for sorts and hashes on disk of one session: only a superuser can set the limit, and a session cannot change it. */
 const TEMP_FILES = '1GB'
 /** Long enough for a panel over all samples; a migration waits twice as long for its table locks. */
@@ -28,7 +30,7 @@ const IDLE_IN_TRANSACTION_MS = 5 * MINUTE
 
 type ReaderLogin = {
   name: string
-  /** assistants: statements that people write by way of a language model; people: of musette sql; undefined: analysts */
+  /** assistants: statements that people write by way of a language model; people: of musette sql; pages: ours; undefined: analysts */
   readers?: keyof typeof MARKS
   password: string
   /** what a server has stored of the password, in place of it */
@@ -64,7 +66,7 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
   await run(`ALTER ROLE ${name} LOGIN PASSWORD ${password}`)
   await run(`GRANT ${READER} TO ${name}`)
   await setLogin(tx, { ...login, readers })
-  await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
+  if (readers !== 'pages') await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
 }
 
 /** Finds the logins for analysts, with what the server has stored of their passwords, and the only account that one sees. */
@@ -129,11 +131,12 @@ async function setLogin(
   ]
   const settings = [
     'search_path=training',
-    'default_transaction_read_only=on',
+    // A pool takes it for a setting of the server and leaves that; the transactions of pages are read-only by themselves.
+    ...(login.readers === 'pages' ? [] : ['default_transaction_read_only=on']),
     // It compiles for longer than these queries run, and longer with row security.
     'jit=off',
     // A person stops a statement with Ctrl-C, and may sort all samples; the limits of the server hold.
-    ...(login.readers === 'people' ? [] : limits),
+    ...(login.readers === 'people' || login.readers === 'pages' ? [] : limits),
   ]
   if ([most, ...settings].sort().join() === [...has].sort().join()) return
   const changes = [most, `IN DATABASE ${database} RESET ALL`, 'RESET ALL']

@@ -15,8 +15,8 @@ export type ReadingPlace = {
 
 export type ReadingDeps = {
   log: Logger
-  /** who writes the statements: assistants, or people in `musette sql` */
-  readers: 'assistants' | 'people'
+  /** who writes the statements: assistants, people in `musette sql`, or musette for its pages */
+  readers: 'assistants' | 'people' | 'pages'
   find: () => Promise<ReadingPlace>
 }
 
@@ -55,7 +55,7 @@ export function deriveLogin(
 ): { name: string; password: string } | undefined {
   if (typeof password !== 'string' || password === '') return undefined
   const place = createHash('sha256').update(`${database} ${user}`).digest('hex').slice(0, 8)
-  const kind = readers === 'people' ? 'sql' : 'mcp'
+  const kind = { assistants: 'mcp', people: 'sql', pages: 'pages' }[readers]
   const name = `musette_${kind}_${place}${accountId === undefined ? '' : `_account_${accountId}`}`
   const derived = createHmac('sha256', password).update(`login for ${readers} (2) ${name}`)
   return { name, password: derived.digest('base64url') }

@@ -55,11 +55,11 @@ export async function findReadingLogin(
   }
 }
 
-/** Why no login can be made; people may read as the owner then. */
+/** Why no login can be made; people and pages may read as the owner then. */
 function refusalOf(readers: ReadingDeps['readers'], reason: string, cause?: unknown): ConfigError {
   const about = `the user of DATABASE_URL ${reason}`
   const message =
-    readers === 'people'
+    readers !== 'assistants'
       ? about
       : `${about}, and assistants read by a login of their own; let an administrator run musette reader assistant, and set MUSETTE_READER_URL to the URL that it prints`
   return new ConfigError('reader_unavailable', message, { cause })

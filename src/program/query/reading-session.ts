@@ -24,13 +24,8 @@ export function loginOptions(config: { databaseUrl?: string | undefined; readerU
   return { readerUrl: config.readerUrl, wholeServer: config.databaseUrl === undefined }
 }
 
-/**
- * Makes what opens the sessions of visitors: guarded connections as a login that reads schema training and nothing else, of all accounts
- * or of one. The login is found once, and made again when the server refuses it; `find` is called for the place of the database until
- * then. `open` throws the errors of openGuardedConnection and of findReadingLogin. Where the login of people cannot be made, their session is the
- * owner's, unless that user may do more to the server than read: then `open` throws ConfigError `reader_unavailable`.
- */
-export function makeReadingSessions(deps: ReadingDeps) {
+/** Makes what runs `use` with the login of visitors: found once, and made again when the server refuses it, unless `isBegun` by then. */
+export function makeLogins(deps: ReadingDeps) {
   let login: Promise<Found> | undefined
   const findLogin = (renew: boolean): Promise<Found> => {
     const found = deps.find().then(async (place) => ({ place, url: await findUrl(deps, place, renew) }))
@@ -40,25 +35,36 @@ export function makeReadingSessions(deps: ReadingDeps) {
     })
     return found
   }
+  return async <T>(use: (found: Found) => Promise<T>, isBegun = () => false): Promise<T> => {
+    const first = login ?? findLogin(false)
+    const found = await first
+    try {
+      return await use(found)
+    } catch (error) {
+      if (isBegun() || !isLoginRefused(error)) throw error
+      return use(await (login && login !== first ? login : findLogin(true)))
+    }
+  }
+}
+
+/**
+ * Makes what opens the sessions of visitors: guarded connections as a login that reads schema training and nothing else, of all accounts
+ * or of one, see makeLogins. `find` is called for the place of the database until the login is found. `open` throws the errors of
+ * openGuardedConnection and of findReadingLogin. Where the login of people cannot be made, their session is the owner's, unless that user
+ * may do more to the server than read: then `open` throws ConfigError `reader_unavailable`.
+ */
+export function makeReadingSessions(deps: ReadingDeps) {
+  const withLogin = makeLogins(deps)
   const openAs = async ({ place, url }: Found, options: Options) => ({
     ...(await openGuardedConnection({ ...options, connectionString: url })),
     /** the URLs of the logins that may end the session at the server */
     endedBy: [place.connectionString, url],
     isOfOneAccount: place.account !== undefined,
   })
-  const openAsReader = async (options: Options) => {
-    const found = await (login ?? findLogin(false))
-    try {
-      return await openAs(found, options)
-    } catch (error) {
-      if (!isLoginRefused(error)) throw error
-      return openAs(await findLogin(true), options)
-    }
-  }
   return {
     async open(options: Options) {
       try {
-        return await openAsReader(options)
+        return await withLogin((found) => openAs(found, options))
       } catch (error) {
         if (deps.readers !== 'people' || !isWithoutLogin(error)) throw error
         const place = await deps.find()
@@ -74,7 +80,8 @@ export function makeReadingSessions(deps: ReadingDeps) {
 const isLoginRefused = (error: unknown) =>
   errorCode(error) === 'database_login_refused' || sqlstateOf(error) === PROTOCOL_VIOLATION
 
-const isWithoutLogin = (error: unknown) =>
+/** Tells whether the login cannot be made or used, while the owner may read. */
+export const isWithoutLogin = (error: unknown) =>
   isLoginRefused(error) ||
   READ_ONLY.has(errorCode(error)) ||
   (error instanceof MusetteError && !(error instanceof TransientError))

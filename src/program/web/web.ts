@@ -11,7 +11,7 @@ import { registerOriginChecks } from './origin.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
 import type { EndedSessions } from './sessions.ts'
 
-export type WebDeps = Pick<WebParts, 'app' | 'jobs' | 'features' | 'isWatched' | 'observeRequests'> & {
+export type WebDeps = Omit<WebParts, 'root' | 'signOut' | 'setNoSuchPage'> & {
   readiness: () => Promise<Readiness>
   endedSessions: EndedSessions
 }

@@ -5,7 +5,7 @@ import { collectProblems } from '../../../src/features/dashboard/pages/today/pro
 import { makeFindToday } from '../../../src/features/dashboard/pages/today/queries.ts'
 import { FEATURES } from '../../../src/features/index.ts'
 import { makeFacts } from '../../../src/program/frame/findings/facts.ts'
-import { openTestStore } from '../../core/store/open.ts'
+import { openTestStore, quiet } from '../../core/store/open.ts'
 import { readConfig } from '../../kit/config.ts'
 
 test('pages send a hundred of many accounts and the shown one, and what is wrong with a few', async () => {
@@ -17,8 +17,8 @@ test('pages send a hundred of many accounts and the shown one, and what is wrong
     tx.client.query<{ id: number }>('select account_id as id from training.accounts order by 1'),
   )
   const last = rows.at(-1)?.id ?? 0
-  const app = { store, config: readConfig({}), features: FEATURES }
-  const findToday = makeFindToday(app, [])
+  const app = { store, config: readConfig({}), features: FEATURES, log: quiet, databaseUrl: '' }
+  const findToday = makeFindToday({ store, owner: app }, [])
   const pages = (accountId: number | undefined) => [
     findToday({ accountId }),
     findFitness(app, { accountId }),
@@ -64,8 +64,8 @@ test('the first page of one of many accounts tells of that account, and of the o
      SELECT account_id, 'c', name || '.fit', 1, 'refused', now() FROM training.accounts`,
   )
   const rows = await store.query<{ id: number }>('select account_id as id from training.accounts order by 1')
-  const app = { store, config: readConfig({}), features: FEATURES }
-  const findToday = makeFindToday(app, [])
+  const app = { store, config: readConfig({}), features: FEATURES, log: quiet, databaseUrl: '' }
+  const findToday = makeFindToday({ store, owner: app }, [])
   const page = () => findToday({ accountId: rows[0]?.id })
   await expect
     .poll(async () => (await page())?.problems.at(-1))

@@ -86,6 +86,7 @@ export function openBareWeb(options: {
         databaseUrl: '',
         features: FEATURES,
       },
+      visitorStore: { read: fail },
       jobs: { counts: fail, paused: fail, queues: () => [] },
       features: options.features ?? [dashboard],
       observeRequests: () => undefined,

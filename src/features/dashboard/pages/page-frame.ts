@@ -3,19 +3,20 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { JobQueue } from '../../../core/jobs/queues.ts'
 import { PROGRAM_FOLDER } from '../../../kit/program-folder.ts'
-import type { App } from '../../../program/app/app.ts'
-import type { FactsApp } from '../../../program/frame/findings/facts.ts'
+import type { WebParts } from '../../../program/frame/define-feature.ts'
 
 /** The built scripts and styles. */
 export const ASSETS = join(PROGRAM_FOLDER, 'dist/web')
 
 /** What the pages need of the program. */
-export type PagesApp = FactsApp &
-  Pick<App, 'log'> & {
-    queues: readonly JobQueue[]
-    /** the formats to link to, see the frame's Feature */
-    downloads: Readonly<Record<'activity' | 'workout', readonly string[]>>
-  }
+export type PagesApp = Pick<WebParts['app'], 'config'> & {
+  store: WebParts['visitorStore']
+  /** for findings, and for what a page writes */
+  owner: WebParts['app']
+  queues: readonly JobQueue[]
+  /** the formats to link to, see the frame's Feature */
+  downloads: Readonly<Record<'activity' | 'workout', readonly string[]>>
+}
 
 /**
  * A page: its contents come from the script of `folder` and its routes below `/api/`, or are only `text`. The frame has no foreign text, so

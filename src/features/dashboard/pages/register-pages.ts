@@ -40,11 +40,12 @@ const MAX_ID = 2_147_483_647
  */
 export async function registerPages(
   server: FastifyInstance,
-  { app: opened, jobs, features, root, signOut, isWatched, setNoSuchPage }: WebParts,
+  { app: owner, visitorStore, jobs, features, root, signOut, isWatched, setNoSuchPage }: WebParts,
 ): Promise<void> {
   const formatsOf = (of: 'activity' | 'workout') => features.flatMap(({ downloads }) => downloads?.[of] ?? [])
   const downloads = { activity: formatsOf('activity'), workout: formatsOf('workout') }
-  const app: PagesApp = { ...opened, queues: jobs.queues(), downloads }
+  const { config } = owner
+  const app = { config, store: visitorStore, owner, queues: jobs.queues(), downloads }
   const menu = { pages: PAGES, root, signOut }
   setNoSuchPage((reply) => sendPage(reply.code(404), NO_SUCH_PAGE, menu))
   await server.register((scope) => registerFrames(scope, app, menu))
@@ -57,7 +58,7 @@ export async function registerPages(
         if (!(error instanceof TransientError || error instanceof ConfigError)) throw error
         return reply.code(503).send({ error: errorLine(error) })
       })
-      const findHeader = () => collectProblems(makeFacts(app, new Date(), 'doubtful'), 'header', 1)
+      const findHeader = () => collectProblems(makeFacts(owner, new Date(), 'doubtful'), 'header', 1)
       const findLogin = makeCachedProbe(findHeader, { keepMs: KEEP_MS })
       scope.addHook('onSend', async ({ authenticated }, reply) => {
         // A refusal names no account.

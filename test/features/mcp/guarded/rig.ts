@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import { makeGuardedReader } from '../../../../src/features/mcp/guarded-reader.ts'
 import { type AtEnd, quiet } from '../../../core/store/open.ts'
-import { queryOnce } from '../../../kit/postgres.ts'
+import { nameOfLogin, queryOnce } from '../../../kit/postgres.ts'
 
 type Options = NonNullable<Parameters<typeof makeGuardedReader>[1]> & {
   account?: string
@@ -28,13 +27,7 @@ export function openTestReader(
 
 /** Drops the logins that musette made to read in the database at `url`; others belong to the tests beside this one. */
 export async function dropAssistantLogins(url: string, admin = url): Promise<void> {
-  const { pathname, username } = new URL(url)
-  const place = createHash('sha256')
-    .update(`${pathname.slice(1)} ${username}`)
-    .digest('hex')
-    .slice(0, 8)
-  const roles = await queryOnce(admin, 'select rolname from pg_roles where rolname ~ $1', [
-    `^musette_(mcp|sql)_${place}`,
-  ])
+  const names = (['mcp', 'sql', 'pages'] as const).map((kind) => nameOfLogin(url, kind)).join('|')
+  const roles = await queryOnce(admin, 'select rolname from pg_roles where rolname ~ $1', [`^(${names})`])
   for (const { rolname } of roles) await queryOnce(admin, `DROP OWNED BY ${rolname}; DROP ROLE ${rolname}`)
 }

@@ -1,9 +1,9 @@
 import { and, sql } from 'drizzle-orm'
 import { makeFoldedSql } from '../../../../core/store/clean.ts'
 import type { Tx } from '../../../../core/store/store.ts'
-import type { App } from '../../../../program/app/app.ts'
 import { findAccountChoices } from '../account-choices.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
+import type { PagesApp } from '../page-frame.ts'
 import { rowsOf } from '../rows-of.ts'
 import type { Query } from '../send-view.ts'
 import { LENGTHS } from './address.ts'
@@ -138,7 +138,7 @@ type Calendar = { days: Array<Sums & { day: string }>; months: Array<Sums & { mo
 type Facets = { types: string[]; years: number[] }
 
 /** Finds the choices of the filters, and the days and months with activities of the chosen or else the newest year. */
-export async function findActivityCalendar({ store }: Pick<App, 'store'>, filter: ActivityFilter) {
+export async function findActivityCalendar({ store }: Pick<PagesApp, 'store'>, filter: ActivityFilter) {
   return await store.read(async (tx) => {
     const { account } = filter
     const accounts = await findAccountChoices(tx, account)

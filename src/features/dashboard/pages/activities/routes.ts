@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { App } from '../../../../program/app/app.ts'
+import type { PagesApp } from '../page-frame.ts'
 import { addView } from '../send-view.ts'
 import { FILTER, findActivityCalendar, findActivityPage, SORT_KEYS, type SortKey } from './queries.ts'
 
@@ -14,7 +14,7 @@ const QUERY = {
 } as const
 
 /** Adds the list of activities in parts, the choices of its filters and one year by day. */
-export function registerActivities(scope: FastifyInstance, { store }: Pick<App, 'store'>): void {
+export function registerActivities(scope: FastifyInstance, { store }: Pick<PagesApp, 'store'>): void {
   addView(
     scope,
     '/activities/list',

@@ -4,7 +4,6 @@ import type { SqlRow } from '../../../../core/fields/field.ts'
 import { activityMeasures } from '../../../../core/store/schema/samples.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import { commandFor } from '../../../../kit/errors.ts'
-import type { App } from '../../../../program/app/app.ts'
 import { dashboardSettings } from '../../settings.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { findAccountChoices } from '../account-choices.ts'
@@ -73,7 +72,7 @@ type Compared = {
  * time; undefined when it does not exist.
  */
 export async function findCompared(
-  { store }: Pick<App, 'store'>,
+  { store }: Pick<PagesApp, 'store'>,
   { activityId, activity, season, span }: Compared & { activityId: number },
 ) {
   return await store.read(async (tx) => {
@@ -219,7 +218,7 @@ async function findSameRoute(tx: Tx, routeId: number | null = null): Promise<Rou
        100 * (m.moving_s / avg(m.moving_s) over () - 1)::float8 as pct, case when m.moving_s is not null then (rank() over (order by m.moving_s))::int end as place,
        case when max(v.started_at) over () - min(v.started_at) over () >= interval '365 days' then
          regr_slope(m.moving_s, extract(epoch from v.started_at)) over () * 365.25 * 86400 end as trend_s
-     from musette.ride_tracks t join training.ride_measures m using (activity_id) join training.activities v using (activity_id)
+     from training.ride_tracks t join training.ride_measures m using (activity_id) join training.activities v using (activity_id)
      where t.route_id = ${routeId} and v.absent_since is null order by v.started_at desc, v.activity_id`
 }
 

@@ -1,9 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../../../core/store/store.ts'
-import type { App } from '../../../../program/app/app.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { chooseSport } from '../account-choices.ts'
 import { findFitnessNow, findFormToday, findSeasons } from '../fitness-now.ts'
+import type { PagesApp } from '../page-frame.ts'
 import { rowsOf } from '../rows-of.ts'
 
 /** The content of the page as the browser receives it. */
@@ -11,7 +11,7 @@ export type View = Sent<typeof findFitness>
 
 /** Finds the content of the fitness page, its weeks and bests of one sport or all, see chooseSport; undefined when the account does not exist. */
 export async function findFitness(
-  { store }: Pick<App, 'store'>,
+  { store }: Pick<PagesApp, 'store'>,
   input: { accountId?: number | undefined; season?: number | undefined; sport?: string | undefined },
 ) {
   return await store.read(async (tx) => {

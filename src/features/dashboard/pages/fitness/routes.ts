@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { SPORTS } from '../../../../core/store/schema/activities.ts'
-import type { App } from '../../../../program/app/app.ts'
 import { KEY } from '../../../../program/frame/downloads.ts'
+import type { PagesApp } from '../page-frame.ts'
 import { addView } from '../send-view.ts'
 import { findFitness } from './queries.ts'
 
@@ -12,7 +12,7 @@ const QUERY = {
 } as const
 
 /** Adds the fitness of one account, with the bests of one season. */
-export function registerFitness(scope: FastifyInstance, app: Pick<App, 'store'>): void {
+export function registerFitness(scope: FastifyInstance, app: Pick<PagesApp, 'store'>): void {
   addView(scope, '/fitness', { query: QUERY }, ({ account: accountId, ...chosen }) =>
     findFitness(app, { accountId, ...chosen }),
   )

@@ -23,7 +23,7 @@ export async function findMap(
     if (!choice) return undefined
     const rows = await rowsOf<Outline>(tx)`
      select activity_id as id, v.name, v.started_at_local::date::text as day, v.sport, t.outline
-     from training.activities v left join musette.ride_tracks t using (activity_id)
+     from training.activities v left join training.ride_tracks t using (activity_id)
      where v.account_id = ${choice.shown?.account_id ?? 0} and v.absent_since is null and v.start_lat is not null
      order by v.started_at desc, activity_id`
     const tracks = rows.flatMap(({ outline, ...row }) =>
@@ -56,7 +56,7 @@ export async function findNear(
   const bytes = await store.read((tx) =>
     readBytes(
       tx.client,
-      `select activity_id, t.points from training.activities v join musette.ride_tracks t using (activity_id)
+      `select activity_id, t.points from training.activities v join training.ride_tracks t using (activity_id)
        where v.account_id = ${account} and v.absent_since is null and v.south <= ${north / UNITS} and v.north >= ${south / UNITS}
          and exists (select from generate_series(-360, 360, 360) world
            where v.west <= ${east / UNITS} + world and v.east >= ${west / UNITS} + world)`,

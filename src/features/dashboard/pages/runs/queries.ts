@@ -2,8 +2,8 @@ import type { JobQueue } from '../../../../core/jobs/queues.ts'
 import { findAccounts } from '../../../../core/store/account-rows.ts'
 import { findRecentRuns } from '../../../../core/store/runs.ts'
 import { errorLine } from '../../../../kit/errors.ts'
-import type { App } from '../../../../program/app/app.ts'
 import type { Sent } from '../../shared/sent.ts'
+import type { PagesApp } from '../page-frame.ts'
 
 /** The content of the page as the browser receives it. */
 export type View = Sent<typeof findRuns>
@@ -13,7 +13,7 @@ const RUNS_SHOWN = 100
 
 /** Finds the last runs, newest first, and the content of the queues; the runs also while the queues cannot be read. */
 export async function findRuns(
-  { store }: Pick<App, 'store'>,
+  { store }: Pick<PagesApp, 'store'>,
   readQueues: () => ReturnType<typeof findQueues>,
 ) {
   const { accounts, runs } = await store.read(async (tx) => ({
@@ -36,7 +36,7 @@ const JOBS_SHOWN = 50
 const COUNTED = ['waiting', 'prioritized', 'active', 'delayed', 'failed', 'completed'] as const
 
 /** Finds the content of the queues: counts, running and failed jobs, and the next run of each schedule. */
-export async function findQueues({ store }: Pick<App, 'store'>, queues: readonly JobQueue[]) {
+export async function findQueues({ store }: Pick<PagesApp, 'store'>, queues: readonly JobQueue[]) {
   const accounts = await store.read(findAccounts)
   const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]))
   return Promise.all(queues.map((queue) => readQueue(queue, names)))

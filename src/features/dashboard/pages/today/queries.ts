@@ -7,13 +7,14 @@ import { commandFor } from '../../../../kit/errors.ts'
 import { MINUTE } from '../../../../kit/time.ts'
 import { makeCachedProbe } from '../../../../program/frame/cached-probe.ts'
 import { collectFindings, findLastCopy } from '../../../../program/frame/findings/collect-findings.ts'
-import { type Facts, type FactsApp, makeFacts } from '../../../../program/frame/findings/facts.ts'
+import { type Facts, makeFacts } from '../../../../program/frame/findings/facts.ts'
 import { findStatus, type Status } from '../../../../program/frame/findings/status-report.ts'
 import { makeWorkoutLines } from '../../../../program/frame/workout-steps.ts'
 import { MAX_ACCOUNTS, type Sent } from '../../shared/sent.ts'
 import { chooseAccount } from '../account-choices.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findFitnessNow, findFormToday } from '../fitness-now.ts'
+import type { PagesApp } from '../page-frame.ts'
 import { rowsOf } from '../rows-of.ts'
 import { KEEP_MS } from '../send-view.ts'
 import {
@@ -40,12 +41,12 @@ const MAX_ACTIVITIES = 8
  * Makes the finder of the first page's content: the state of the mirror, of many accounts only of the shown one, and the day of one account,
  * by default the first; undefined when it does not exist. The parts, about 20 queries, are found at the same time.
  */
-export function makeFindToday(app: FactsApp, workoutFormats: readonly string[]) {
+export function makeFindToday(app: Pick<PagesApp, 'store' | 'owner'>, workoutFormats: readonly string[]) {
   const findAll = makeCachedProbe(() => findMirror(app), { keepMs: KEEP_MS })
   let unwell: ReadonlySet<unknown> = new Set()
   const findUnwell = makeCachedProbe(
     async () => {
-      const findings = await collectFindings(makeFacts(app, new Date()), { place: 'status' })
+      const findings = await collectFindings(makeFacts(app.owner, new Date()), { place: 'status' })
       unwell = new Set(findings.filter(({ state }) => state !== 'ok').map(({ account }) => account))
     },
     { keepMs: () => 5 * MINUTE }, // of 10,000 accounts it takes seconds
@@ -74,11 +75,11 @@ export function makeFindToday(app: FactsApp, workoutFormats: readonly string[]) 
 }
 
 /** Finds the state of the mirror, of every account or of one. */
-async function findMirror(app: FactsApp, accountId?: number) {
-  const facts = makeFacts(app, new Date(), accountId)
+async function findMirror({ store, owner }: Pick<PagesApp, 'store' | 'owner'>, accountId?: number) {
+  const facts = makeFacts(owner, new Date(), accountId)
   const [status, lines] = await Promise.all([
-    findStatus(app, facts),
-    app.store.read(async (tx) => ({
+    findStatus(owner, facts),
+    store.read(async (tx) => ({
       uploads: await findUploadLines(tx, MAX_FILES, accountId),
       activities: await findActivityLines(tx, MAX_ACTIVITIES, accountId),
       runs: await findRunsOfDay(tx, accountId),
@@ -164,19 +165,10 @@ function viewOf(status: Status['accounts'][number]) {
   }
 }
 
-/** A file of the drop folder and its result. */
-type UploadLine = {
-  account: string
-  file_name: string
-  state: string
-  reason: string | null
-  seen_at: Date
-  /** time from seen to mirrored, s */
-  took_s: number | null
-  activity_id: number | null
-  activity_name: string | null
-  xss: number | null
-}
+/** A file of the drop folder and its result; `took_s` is the time from seen to mirrored, s. */
+type UploadLine = { seen_at: Date } & Record<'account' | 'file_name' | 'state', string> &
+  Record<'reason' | 'activity_name', string | null> &
+  Record<'took_s' | 'activity_id' | 'xss', number | null>
 
 /** Finds the newest files of the drop folder and of `musette upload`, of every account or of one, newest first. */
 export async function findUploadLines(tx: Tx, limit: number, accountId?: number): Promise<UploadLine[]> {

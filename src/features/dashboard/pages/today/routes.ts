@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { makeFileStem } from '../../../../kit/folders/file-name.ts'
-import type { App } from '../../../../program/app/app.ts'
 import { KEY, sendFile } from '../../../../program/frame/downloads.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { addView } from '../send-view.ts'
@@ -14,7 +13,7 @@ export function registerToday(scope: FastifyInstance, app: PagesApp): void {
 }
 
 /** Adds the file of the workout of the day of each account for other programs, as `/workouts-of-the-day/1.erg`. */
-export function registerWorkoutOfDay(server: FastifyInstance, app: Pick<App, 'store'>): void {
+export function registerWorkoutOfDay(server: FastifyInstance, app: Pick<PagesApp, 'store'>): void {
   server.get<{ Params: { account: string; format: string } }>(
     '/workouts-of-the-day/:account(^\\d{1,9}$).:format(^(?:erg|zwo)$)',
     async (request, reply) => {

@@ -72,7 +72,7 @@ export async function registerWrites(server: FastifyInstance, app: PagesApp, isW
           arriving++
           try {
             const { account, name } = request.query
-            const dropped = await dropFile(app, { account, name, bytes: readLimited(request) })
+            const dropped = await dropFile(app.owner, { account, name, bytes: readLimited(request) })
             return dropped.accepted
               ? reply.code(202).send(dropped)
               : reply.code(422).send({ error: dropped.reason })
@@ -90,7 +90,7 @@ export async function registerWrites(server: FastifyInstance, app: PagesApp, isW
             const error = `"${timezone}" is not a time zone; write an IANA name such as Europe/Berlin`
             return reply.code(400).send({ error })
           }
-          await setHomeTimezone(app, { name, timezone })
+          await setHomeTimezone(app.owner, { name, timezone })
           return reply.code(204).send()
         },
       )
@@ -134,14 +134,8 @@ function sendReason(error: unknown, reply: FastifyReply) {
 }
 
 /** The result of a dropped content. */
-type DroppedContent = {
-  content_id: string
-  file_name: string
-  state: string
-  reason: string | null
-  activity_id: number | null
-  activity_name: string | null
-}
+type DroppedContent = Record<'content_id' | 'file_name' | 'state', string> &
+  Record<'reason' | 'activity_name', string | null> & { activity_id: number | null }
 
 /** Finds the results of an account's contents by content id; unknown ones are left out. */
 export async function findDroppedContents(tx: Tx, input: { account: string; contentIds: readonly string[] }) {

@@ -1,6 +1,6 @@
-import type { App } from '../../../../program/app/app.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { chooseSport } from '../account-choices.ts'
+import type { PagesApp } from '../page-frame.ts'
 import { rowsOf } from '../rows-of.ts'
 
 /** The content of the page as the browser receives it. */
@@ -19,7 +19,7 @@ type Best = { id: number; name: string | null; day: string } & Numbers<
 >
 
 /** Finds the totals of a sport of an account, see chooseSport; undefined when it does not exist; `at`: first day, s since 1970. */
-export async function findTotals({ store }: Pick<App, 'store'>, input: Chosen) {
+export async function findTotals({ store }: Pick<PagesApp, 'store'>, input: Chosen) {
   return await store.read(async (tx) => {
     const chosen = await chooseSport(tx, input)
     if (!chosen) return undefined
