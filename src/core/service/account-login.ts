@@ -62,64 +62,106 @@ type TokenCall<T> = {
 /** Tokens for a request. A pair that another process stored may be outdated too; only a `brandNew` one needs no further attempt. */
 type Held = { held: Credentials; brandNew: boolean }
 
+/** How one request ended, and with which tokens. A 401 of the comparison with the rider ends it before the request itself is sent. */
+type Sent<T> =
+  | { kind: 'done'; result: T }
+  | { kind: 'missing'; error: unknown }
+  | { kind: 'unauthorized'; error: RejectedError; held: Credentials }
+
 /**
- * Calls the service with an access token. Refreshes the token first when more than half of its life is over, and after a 401, then repeats
- * the call once. Reads the vault for each call, because another process may have refreshed the tokens or another rider may have signed in;
- * for an object that only one rider has, a read up to `maxAgeMs` old is enough. When a new token gets a 401 too, or none can be obtained,
- * the token is tried at another endpoint: if that accepts it, the 401 concerns the object. A refused new token is an outage of the service:
- * TransientError `token_refused`, after a day CredentialsRejectedError `token_refused`, and no request until the stored pause is over.
- * Throws CredentialsRejectedError `needs_login` when the login has ended, TransientError `refresh_pending`, RejectedError `refused_here`
- * for a 401 of the object, and the errors of assertRider and of `send`.
+ * Calls the service with an access token, which is refreshed first if it is due, and after a 401; then the call is repeated. Reads the vault
+ * for each call, because another process may have refreshed the tokens or another rider may have signed in; for an object that only one
+ * rider has, a read up to `maxAgeMs` old is enough. Throws CredentialsRejectedError `needs_login` if the login has ended, TransientError
+ * `refresh_pending`, the errors of replaceRefused and assertRider, and those of `send`.
  */
 export async function withToken<T>(
   deps: RefreshDeps,
   state: LoginState,
   call: TokenCall<T>,
-  options: { signal?: AbortSignal | undefined; maxAgeMs?: number | undefined } = {},
+  { signal, maxAgeMs = 0 }: { signal?: AbortSignal | undefined; maxAgeMs?: number | undefined } = {},
 ): Promise<T> {
-  const { signal } = options
-  let { maxAgeMs = 0 } = options
-  let { held, brandNew } = await usableCredentials(deps, state, { signal, maxAgeMs })
-  for (;;) {
-    try {
-      await assertRider(deps, { account: state.account, held, signal })
-      if (!held.isRiderCompared) {
-        held = { ...held, isRiderCompared: true }
-        state.lastRead = undefined
-      }
-      const result = await call.send(held.accessToken)
-      await acceptTokens(deps, state, held)
-      return result
-    } catch (error) {
-      if (maxAgeMs > 0 && isMissing(error)) {
-        // Another rider, who has this object, may have signed in since the vault was read.
-        maxAgeMs = 0
-        const latest = await usableCredentials(deps, state, { signal, maxAgeMs })
-        if (latest.held.accessToken === held.accessToken) throw error
-        ;({ held, brandNew } = latest)
-        continue
-      }
-      if (!isUnauthorized(error)) throw error
-      const { accessToken } = held
-      // The 401 answered the comparison; the request itself was not sent.
-      const pending = held.isRiderCompared ? undefined : riderPending(state.account, error)
-      // A token that another endpoint has accepted is not refreshed for each object that is refused.
-      if (brandNew || state.accepted === accessToken) {
-        const verdict = await tryElsewhere(state, call, { accessToken, signal })
-        if (verdict === 'accepted') {
-          await acceptTokens(deps, state, held)
-          throw pending ?? refusedHere(error)
-        }
-        if (verdict === 'unclear' && brandNew) throw pending ?? error
-      }
-      state.refused = accessToken
-      state.lastRead = undefined
-      if (brandNew) throw await recordRefusal(deps, { account: state.account, seen: held })
-      ;({ held, brandNew } = await renew(deps, state, held, signal).catch(async (reason: unknown) => {
-        const verdict = await tryElsewhere(state, call, { accessToken, signal })
-        throw verdict === 'accepted' ? (pending ?? refusedHere(error)) : reason
-      }))
-    }
+  let tokens = await usableCredentials(deps, state, { signal, maxAgeMs })
+  let sent = await sendWith(deps, state, call, { ...tokens, signal })
+  if (sent.kind === 'missing' && maxAgeMs > 0) {
+    // Another rider, who has this object, may have signed in since the vault was read.
+    const latest = await usableCredentials(deps, state, { signal, maxAgeMs: 0 })
+    if (latest.held.accessToken === tokens.held.accessToken) throw sent.error
+    tokens = latest
+    sent = await sendWith(deps, state, call, { ...tokens, signal })
+  }
+  while (sent.kind === 'unauthorized') {
+    tokens = await replaceRefused(deps, state, call, { ...tokens, ...sent, signal })
+    sent = await sendWith(deps, state, call, { ...tokens, signal })
+  }
+  if (sent.kind === 'missing') throw sent.error
+  return sent.result
+}
+
+/** Compares the tokens with the rider before their first use, then sends the request. */
+async function sendWith<T>(
+  deps: RefreshDeps,
+  state: LoginState,
+  call: TokenCall<T>,
+  { held: given, signal }: { held: Credentials; signal: AbortSignal | undefined },
+): Promise<Sent<T>> {
+  let held = given
+  try {
+    await assertRider(deps, { account: state.account, held, signal })
+    if (!held.isRiderCompared) state.lastRead = undefined
+    held = { ...held, isRiderCompared: true }
+    const result = await call.send(held.accessToken)
+    await acceptTokens(deps, state, held)
+    return { kind: 'done', result }
+  } catch (error) {
+    if (isUnauthorized(error)) return { kind: 'unauthorized', error, held }
+    if (isMissing(error)) return { kind: 'missing', error }
+    throw error
+  }
+}
+
+/**
+ * Returns other tokens after a 401, or throws what the 401 means:
+ *
+ *     tokens                    another endpoint     result
+ *     new, or accepted before   accepts them         RejectedError `refused_here`: the 401 concerns the object
+ *     new                       fails otherwise      the 401
+ *     new                       refuses them         an outage of the service: TransientError `token_refused`, after a day
+ *                                                    CredentialsRejectedError `token_refused`
+ *     any other                 not asked            refreshed tokens, or those of another process
+ *     refresh fails             accepts them         RejectedError `refused_here`
+ *     refresh fails             anything else        the error of the refresh
+ *
+ * TransientError `rider_pending` replaces `refused_here` and the 401 if the tokens are not compared with the rider yet.
+ */
+async function replaceRefused(
+  deps: RefreshDeps,
+  state: LoginState,
+  call: Pick<TokenCall<unknown>, 'sendElsewhere'>,
+  refused: Held & { error: RejectedError; signal: AbortSignal | undefined },
+): Promise<Held> {
+  const { held, brandNew, error, signal } = refused
+  const { account } = state
+  const { accessToken } = held
+  const pending = held.isRiderCompared ? undefined : riderPending(account, error)
+  const askElsewhere = async () => {
+    const verdict = await tryElsewhere(state, call, { accessToken, signal })
+    if (verdict !== 'accepted') return verdict
+    await acceptTokens(deps, state, held)
+    throw pending ?? refusedHere(error)
+  }
+  // Tokens that another endpoint has accepted are not refreshed for each object that is refused.
+  if (brandNew || state.accepted === accessToken) {
+    const verdict = await askElsewhere()
+    if (verdict === 'unclear' && brandNew) throw pending ?? error
+  }
+  state.refused = accessToken
+  state.lastRead = undefined
+  if (brandNew) throw await recordRefusal(deps, { account, seen: held })
+  try {
+    return await renew(deps, state, held, signal)
+  } catch (reason) {
+    await askElsewhere()
+    throw reason
   }
 }
 

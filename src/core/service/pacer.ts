@@ -10,38 +10,28 @@ export type Pacer = ReturnType<typeof makePacer>
 /** Called with the ms by which a rate limit has delayed the calls to an origin beyond the pause that already ran. */
 export type OnPause = (ms: number) => void
 
-type Waiter = { call: PacedCall; start: () => void; refuse: (reason: unknown) => void }
+/** Grants one call (`waitMs` is 0) or says in how many ms to ask again; and how long the pause of each origin still lasts, ms. */
+export type Grant = { waitMs: number; pausesMs: Record<string, number> }
 
-type Limits = { concurrency: number; requestsPerMinute: number }
-
-/**
- * Up to `count` requests that a process wants beside those `running`. With a `demand`, the number that it wants under way, its share of the
- * concurrency is computed anew; a negative one gives it back. `calm` allows no burst.
- */
-type Reservation = Limits & { count: number; running: number; demand: number | null; calm: boolean }
-
-/**
- * The ms to wait before each request that a process was given, and those of the pause of each origin; with a demand also the requests that
- * it may have under way and the number of processes (null when it wanted none for seconds), and their lowest pace.
- */
-export type Reserved = { waitsMs: number[]; pausesMs: Record<string, number> } & {
-  allowed: number | null
-  callers: number | null
-  requestsPerMinute: number
-}
-
-/** The pace of all processes that use one database. It throws when the database does not answer soon. */
+/** The pace of all processes that use one database. Both throw the errors of the store. */
 export type SharedPace = {
-  reserve(wanted: Reservation): Promise<Reserved>
+  take(requestsPerMinute: number): Promise<Grant>
   /** Pauses the calls of every process to an origin for `ms`; a longer pause stays. */
   pause(origin: string, ms: number): Promise<void>
 }
 
+type Waiter = { call: PacedCall; start: () => void; refuse: (reason: unknown) => void }
+
+/** A granted call may start up to 1 s late, so the pace budgets 61 s for the calls of any 60 s. */
+const MAX_LATE_MS = 1 * SECOND
+/** A pause that another process reports is news when it is longer than the known one by more than this. */
+const PAUSE_TOLERANCE_MS = 1 * SECOND
+
 /**
- * Makes the pacer that all calls to the service go through: at most `concurrency` at a time and `requestsPerMinute` in any 60 s, spread
- * evenly; with `shared`, over all processes, and after a small burst. The queue that has waited longest since its last call is next; a queue is
- * first in, first out. Calls to a paused origin wait; when the pause is longer than `longestPauseMs` they are rejected, so that they do not
- * delay others.
+ * Makes the pacer that all calls to the service go through: at most `concurrency` of this process at a time, and at most
+ * `requestsPerMinute` in any 60 s; with `shared`, of all processes together. The queue that has waited longest since its last call is
+ * next; a queue is first in, first out. Calls to a paused origin wait; if the pause is longer than `longestPauseMs` they are rejected, so
+ * that they do not delay others. If the shared pace cannot be reached, every waiting call is rejected with its error.
  */
 export function makePacer(
   deps: {
@@ -51,88 +41,97 @@ export function makePacer(
     onPause?: OnPause | undefined
     shared?: SharedPace | undefined
   },
-  options: Limits & { longestPauseMs?: number | undefined },
+  options: { concurrency: number; requestsPerMinute: number; longestPauseMs?: number | undefined },
 ) {
+  const { log, shared } = deps
+  const longestPauseMs = options.longestPauseMs ?? Number.POSITIVE_INFINITY
+  const pauses = makeCountdowns(deps.now)
+  const pace = makeCountdowns(deps.now)
+  const take = shared ? () => shared.take(options.requestsPerMinute) : makeOwnPace(deps.now, options)
   /** in the order of the calls */
   const waiting: Waiter[] = []
   /** the count of calls when each queue was last served */
   const lastServed = new Map<string, number>()
   let served = 0
-  const pauses = new Map<string, { until: number; ms: number }>()
-  const longestPauseMs = options.longestPauseMs ?? Number.POSITIVE_INFINITY
   let running = 0
-  let timer: AbortController | undefined
   let closed: Error | undefined
+  /** ends the wait for a pause or for the pace */
+  let nap = new AbortController()
+  let isStarting = false
   /** the pauses that are being told to the other processes */
   let storing: Promise<unknown> = Promise.resolve()
-
-  const pausedMs = (origin: string): number => {
-    const pause = pauses.get(origin)
-    if (!pause) return 0
-    const left = pause.until - deps.now().getTime()
-    // A clock that was set back must not make the pause longer.
-    if (left > 0 && left <= pause.ms) return left
-    pauses.delete(origin)
-    return 0
-  }
 
   const remove = (waiter: Waiter): void => {
     const at = waiting.indexOf(waiter)
     if (at >= 0) waiting.splice(at, 1)
   }
 
-  const findReady = () => waiting.filter(({ call }) => pausedMs(call.origin) === 0)
+  const findNext = (): Waiter | undefined => {
+    const lastOf = ({ call }: Waiter) => lastServed.get(call.queue) ?? 0
+    const ready = waiting.filter(({ call }) => pauses.leftMs(call.origin) === 0)
+    return ready.toSorted((one, other) => lastOf(one) - lastOf(other))[0]
+  }
 
-  const startNext = (): void => {
-    timer?.abort()
-    timer = undefined
-    while (waiting.length > 0) {
-      const lastOf = ({ call }: Waiter) => lastServed.get(call.queue) ?? 0
-      const [next] = findReady().toSorted((one, other) => lastOf(one) - lastOf(other))
-      const ms = next ? pace.waitMs() : Math.min(...waiting.map(({ call }) => pausedMs(call.origin)))
-      if (!next || ms > 0) {
-        if (ms === Number.POSITIVE_INFINITY) return
-        const own = new AbortController()
-        timer = own
-        const start = () => timer === own && startNext()
-        return void deps.sleep(ms, own.signal).then(start, () => undefined)
+  const shortestPauseMs = () => Math.min(...waiting.map(({ call }) => pauses.leftMs(call.origin)))
+
+  const start = (next: Waiter): void => {
+    remove(next)
+    served += 1
+    lastServed.set(next.call.queue, served)
+    running += 1
+    next.start()
+  }
+
+  /** Starts calls until none is waiting or `concurrency` are running. Runs once at a time. */
+  const startCalls = async (): Promise<void> => {
+    if (isStarting) return
+    isStarting = true
+    try {
+      while (waiting.length > 0 && running < options.concurrency) {
+        const ms = Math.max(pace.leftMs('all'), findNext() ? 0 : shortestPauseMs())
+        if (ms > 0) await deps.sleep(ms, nap.signal).catch(() => undefined)
+        else await startOne()
       }
-      remove(next)
-      served += 1
-      lastServed.set(next.call.queue, served)
-      pace.spend()
-      running += 1
-      next.start()
+    } catch (error) {
+      for (const waiter of waiting.splice(0)) waiter.refuse(error)
+    } finally {
+      isStarting = false
     }
   }
 
-  /** Pauses the calls of this process, and returns whether that is longer than before by more than `toleranceMs`. */
+  const startOne = async (): Promise<void> => {
+    const askedAt = deps.now().getTime()
+    const { waitMs, pausesMs } = await take()
+    for (const [origin, ms] of Object.entries(pausesMs))
+      if (pauseHere(origin, ms, PAUSE_TOLERANCE_MS))
+        log?.warn({ waitMs: ms }, 'the service asked another process to wait')
+    if (waitMs > 0) return pace.begin('all', Math.ceil(waitMs))
+    // The grant is lost if its answer took too long, or if the call was abandoned meanwhile.
+    const next = deps.now().getTime() - askedAt <= MAX_LATE_MS ? findNext() : undefined
+    if (next) start(next)
+  }
+
+  /** Looks again at what is waiting. */
+  const look = (): void => {
+    nap.abort()
+    nap = new AbortController()
+    void startCalls()
+  }
+
+  /** Pauses the calls of this process, and returns whether the pause became longer by more than `toleranceMs`. */
   const pauseHere = (origin: string, ms: number, toleranceMs = 0): boolean => {
-    const longerMs = ms - pausedMs(origin)
+    const longerMs = ms - pauses.leftMs(origin)
     if (longerMs <= toleranceMs) return false
-    pauses.set(origin, { until: deps.now().getTime() + ms, ms })
+    pauses.begin(origin, ms)
     deps.onPause?.(longerMs)
     if (ms > longestPauseMs) {
       for (const waiter of waiting.filter(({ call }) => call.origin === origin)) {
         remove(waiter)
-        waiter.refuse(rateLimited(pausedMs(origin)))
+        waiter.refuse(rateLimited(ms))
       }
     }
     return true
   }
-
-  const pace = joinPace(deps, options, {
-    loadNow: () => {
-      const ready = findReady()
-      return { running, ready: ready.length, queues: new Set(ready.map(({ call }) => call.queue)).size }
-    },
-    onReserved: (pausesMs) => {
-      for (const [origin, ms] of Object.entries(pausesMs))
-        if (pauseHere(origin, ms, SECOND))
-          deps.log?.warn({ waitMs: ms }, 'the service asked another process to wait')
-      if (!closed) startNext()
-    },
-  })
 
   const waitForStart = (call: PacedCall, signal: AbortSignal | undefined): Promise<void> => {
     let abandon = (): void => undefined
@@ -141,179 +140,82 @@ export function makePacer(
       abandon = () => {
         remove(waiter)
         refuse(signal?.reason)
-        startNext()
+        look()
       }
       waiting.push(waiter)
     })
     signal?.addEventListener('abort', abandon, { once: true })
-    startNext()
+    look()
     return started.finally(() => signal?.removeEventListener('abort', abandon))
   }
 
   return {
     /**
-     * Runs `work` as soon as the pace allows it. Throws the signal's reason when it aborts while waiting, and RateLimitedError
-     * `rate_limited` when the origin is paused for longer than `longestPauseMs`.
+     * Runs `work` as soon as the pace allows it. Throws the signal's reason when it aborts while waiting, RateLimitedError
+     * `rate_limited` when the origin is paused for longer than `longestPauseMs`, and the errors of the shared pace.
      */
     async run<T>(call: PacedCall, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
       signal?.throwIfAborted()
       if (closed) throw closed
-      const pauseMs = pausedMs(call.origin)
+      const pauseMs = pauses.leftMs(call.origin)
       if (pauseMs > longestPauseMs) throw rateLimited(pauseMs)
       await waitForStart(call, signal)
       try {
         return await work()
       } finally {
         running -= 1
-        startNext()
+        look()
       }
     },
     /** Pauses every call to an origin for `ms` from now; a longer pause stays. */
     pause(origin: string, ms: number): void {
-      // What cannot be stored the other processes learn from the service.
+      // If the pause cannot be stored, the service tells the other processes itself.
       const say = (error: unknown) =>
-        deps.log?.warn({ reason: errorLine(error) }, 'a pause was not told to other processes')
-      if (pauseHere(origin, ms)) storing = Promise.all([storing, deps.shared?.pause(origin, ms).catch(say)])
-      startNext()
+        log?.warn({ reason: errorLine(error) }, 'a pause was not told to other processes')
+      if (pauseHere(origin, ms)) storing = Promise.all([storing, shared?.pause(origin, ms).catch(say)])
+      look()
     },
-    pausedMs,
-    /** Rejects all calls that wait, and all later ones, with `reason`, and gives back the share of this process once its pauses are stored. */
+    pausedMs: (origin: string) => pauses.leftMs(origin),
+    /** Rejects all calls that wait, and all later ones, with `reason`, and waits until the pauses are stored. */
     async close(reason: Error): Promise<void> {
       closed = reason
-      timer?.abort()
-      timer = undefined
       for (const waiter of waiting.splice(0)) waiter.refuse(reason)
-      await Promise.all([storing, pace.close()])
+      nap.abort()
+      await storing
     },
+  }
+}
+
+/** Makes waits by key that end after a time. A clock that is set back does not make one longer. */
+function makeCountdowns(now: Clock) {
+  const waits = new Map<string, { until: number; ms: number }>()
+  return {
+    begin: (key: string, ms: number) => void waits.set(key, { until: now().getTime() + ms, ms }),
+    leftMs(key: string): number {
+      const wait = waits.get(key)
+      const left = wait ? wait.until - now().getTime() : 0
+      if (wait && left > 0 && left <= wait.ms) return left
+      waits.delete(key)
+      return 0
+    },
+  }
+}
+
+/** Makes the pace of a process that shares none: evenly spread, without a burst. */
+function makeOwnPace(now: Clock, { requestsPerMinute }: { requestsPerMinute: number }) {
+  const everyMs = (MINUTE + MAX_LATE_MS) / requestsPerMinute
+  let nextAt = 0
+  return async (): Promise<Grant> => {
+    const at = now().getTime()
+    // A clock that is set back delays a call by one interval at most; a call may start in the millisecond before its time.
+    nextAt = Math.min(nextAt, at + everyMs + 1)
+    const waitMs = Math.max(0, Math.floor(nextAt - at))
+    if (waitMs === 0) nextAt = (at - nextAt <= MAX_LATE_MS ? nextAt : at) + everyMs
+    return { waitMs, pausesMs: {} }
   }
 }
 
 function rateLimited(pauseMs: number): RateLimitedError {
   const text = `the service asked to wait, and ${Math.ceil(pauseMs / SECOND)} s of that are left`
   return new RateLimitedError('rate_limited', text, pauseMs)
-}
-
-/** A request is sent so long after its time at most: in any 60 s stand those that were given out for 61 s, for which the pace has room. */
-const MAX_LATE_MS = 1 * SECOND
-/** A call starts so soon after the pauses of the other processes were read. */
-const FRESH_MS = 100
-/** The share of the concurrency is computed so often, and sooner when it is too small. */
-const SHARE_MS = { normal: 1 * SECOND, short: 200 }
-/** Within this time it does not matter which queue is first, and one query gives out several calls. */
-const BATCH_MS = 100
-/** How long, and for how many calls at most, a process goes on alone before it looks for the database again. */
-const ALONE = { ms: 2 * SECOND, calls: 1_000 }
-
-/**
- * Joins the processes that share a pace, at the first call. A process has one query under way at a time, which gives one call to each of
- * its queues that wait, so that the calls of all processes follow each other. A call that has waited is started by the answer for the next
- * ones, which has the pauses of the others. While the database is away, the process keeps its last part of the pace, which is all of it
- * without a shared pace.
- */
-function joinPace(
-  { now, sleep, shared }: { now: Clock; sleep: Sleep; shared?: SharedPace | undefined },
-  limits: Limits,
-  calls: {
-    loadNow: () => { running: number; ready: number; queues: number }
-    onReserved: (pausesMs: Record<string, number>) => void
-  },
-) {
-  const stop = new AbortController()
-  /** between which times each call that was given out may start, by our clock */
-  let starts: { from: number; until: number }[] = []
-  let [allowed, callers, lowest] = [0, 1, limits.requestsPerMinute]
-  let [readAt, tookMs, aloneUntil] = [0, 0, 0]
-  let [isShort, isShareDue, isAlone] = [false, true, false]
-  let membership: object | undefined
-  let reserving: Promise<void> | undefined
-
-  const reserve = async (): Promise<void> => {
-    const begun = now().getTime()
-    const { ready, queues, ...load } = calls.loadNow()
-    const running = load.running + starts.length
-    const shares = isShareDue || running >= allowed
-    // A process without calls leaves at the next share, because its part would be lost for the others.
-    const demand = shares ? Math.min(limits.concurrency, load.running + ready) || -1 : null
-    const later = starts.filter(({ from }) => from > begun).length
-    const batch = Math.max(queues, Math.ceil((BATCH_MS * lowest) / MINUTE)) - later
-    const free = (shares ? limits.concurrency : allowed) - running
-    const count = Math.max(0, Math.min(ready - starts.length, batch, free))
-    const wanted = shares ? limits : { ...limits, requestsPerMinute: lowest }
-    const found = await shared
-      ?.reserve({ ...wanted, count, running, demand, calm: isAlone })
-      .catch(() => undefined)
-    readAt = now().getTime()
-    tookMs = readAt - begun
-    if (isAlone && found) starts = []
-    isAlone = !found
-    if (!found) giveOutAlone()
-    for (const ms of found?.waitsMs ?? [])
-      starts.push({ from: readAt + Math.ceil(ms), until: begun + ms + MAX_LATE_MS })
-    if (found && demand !== null) {
-      if (found.allowed === null) membership = undefined
-      ;[allowed, callers, lowest] = [found.allowed ?? 0, found.callers ?? callers, found.requestsPerMinute]
-      ;[isShareDue, isShort] = [false, allowed < demand]
-    }
-    // The requests of the next minute are given out: nothing more until the share is computed again.
-    if (count > 0 && found?.waitsMs.length === 0) [allowed, isShort] = [Math.min(allowed, running), true]
-    reserving = undefined
-    calls.onReserved(found?.pausesMs ?? {})
-  }
-
-  const giveOutAlone = (): void => {
-    allowed = Math.max(1, Math.floor(limits.concurrency / callers))
-    const everyMs = (callers * (MINUTE + MAX_LATE_MS)) / lowest
-    // A clock that is set back must not delay the calls.
-    let from = Math.max(readAt, Math.min(aloneUntil, readAt + ALONE.ms + everyMs))
-    while (starts.length === 0 || (from < readAt + ALONE.ms && starts.length < ALONE.calls)) {
-      starts.push({ from: Math.floor(from), until: from + MAX_LATE_MS })
-      from += everyMs
-    }
-    aloneUntil = from
-  }
-
-  /** Starts a query whose answer starts the next call. */
-  const begin = (): Promise<void> => {
-    if (shared && !membership) {
-      membership = {}
-      keepShare(membership).catch(() => undefined)
-    }
-    reserving ??= reserve()
-    return reserving
-  }
-
-  /** Renews the share until it is given back, a second after the last call. */
-  const keepShare = async (own: object): Promise<void> => {
-    while (membership === own) {
-      await begin()
-      await sleep(isShort ? SHARE_MS.short : SHARE_MS.normal, stop.signal)
-      isShareDue = true
-    }
-  }
-
-  return {
-    /** Returns how long the next call must wait; forever when an answer, or the end of a call, lets it start. */
-    waitMs(): number {
-      const at = now().getTime()
-      // The end of a call starts the next one.
-      if (calls.loadNow().running >= (isAlone ? allowed : limits.concurrency)) return Number.POSITIVE_INFINITY
-      // A clock that was set back leaves nothing that may start.
-      starts = starts.filter(({ until }) => at <= until && at >= readAt)
-      const [start] = starts
-      if (start && (isAlone || !reserving)) {
-        if (start.from > at) return start.from - at
-        // A slow database is not queried twice for one call.
-        if (isAlone || at - readAt <= FRESH_MS || tookMs > FRESH_MS) return 0
-      }
-      if (start || !isShort || calls.loadNow().running < allowed) void begin()
-      return Number.POSITIVE_INFINITY
-    },
-    spend: () => void starts.shift(),
-    async close(): Promise<void> {
-      stop.abort()
-      await reserving
-      const none = { count: 0, running: 0, demand: -1, calm: false }
-      if (membership) await shared?.reserve({ ...limits, ...none }).catch(() => undefined)
-    },
-  }
 }

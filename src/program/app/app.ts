@@ -55,7 +55,7 @@ export async function openApp<Features extends readonly WorkoutsFeature[]>(
     const { observer, sleep, longestPauseMs, byHand, features } = options
     const { concurrency, requestsPerMinute } = config.service
     const service = openService(
-      { vault, log, observer, sleep, sharedPace: makeSharedPace({ store, log }) },
+      { vault, log, observer, sleep, sharedPace: makeSharedPace(store) },
       {
         ...{ concurrency, requestsPerMinute, longestPauseMs, byHand, proxies: config.proxies },
         userAgent: `musette/${VERSION}`,

@@ -143,7 +143,7 @@ export const VARIABLES = {
   MUSETTE_SCRUB_PER_DAY: wholeNumber(20, 0, 10_000).describe(
     'activities of each account that the daemon fetches whole and compares in a day; 0: none',
   ),
-  MUSETTE_CONCURRENCY: wholeNumber(4, 1, 64).describe('requests at the same time, of all processes'),
+  MUSETTE_CONCURRENCY: wholeNumber(4, 1, 64).describe('requests at the same time, of one process'),
   MUSETTE_REQUESTS_PER_MINUTE: wholeNumber(240, 1, 1_000_000).describe(
     'requests in a minute, of all processes',
   ),
