@@ -57,37 +57,60 @@ type SendResult = Attempt & { known: boolean; paused: boolean }
  * and the errors of the database, of reading, and of the client during a check.
  */
 export async function sendFile(deps: UploadDeps, input: SendInput): Promise<SendResult> {
+  const { fit } = input
+  const { verdict } = fit
+  if (verdict.verdict !== 'whole') return refuse(deps, input, verdict.reason)
+  const known = await findKnown(deps, input, verdict.startedAt)
+  if (known) return known
+  const whole = { ...input, whole: verdict }
+  const settled = deps.knownActivities === 'attach' ? await settleKnown(deps, whole) : undefined
+  const send = async () => sendOnce(deps, { ...whole, bytes: await loadFit(fit) })
+  return { known: false, paused: false, ...(settled ?? (await deps.memory(fit.sizeBytes, send))) }
+}
+
+async function refuse(deps: UploadDeps, input: SendInput, reason: string): Promise<SendResult> {
+  const { account, fit } = input
+  const { name: fileName, contentId, sizeBytes } = fit
+  const { accountId } = account
+  const { upload, isNew } = await recordRefused(deps, { accountId, contentId, fileName, sizeBytes, reason })
+  if (fit.cut) await keepWhole(deps, input)
+  return { known: !isNew, paused: false, upload, error: undefined }
+}
+
+/** Returns what the ledger has of the content, after a check of a lost answer that is due; undefined if the content is to be sent now. */
+async function findKnown(
+  deps: UploadDeps,
+  input: SendInput,
+  startedAt: Date | null,
+): Promise<SendResult | undefined> {
   const { account, fit, signal } = input
-  const { name: fileName, contentId, sizeBytes, verdict } = fit
-  const key = { accountId: account.accountId, contentId }
-  if (verdict.verdict !== 'whole') {
-    const { reason } = verdict
-    const refused = await recordRefused(deps, { ...key, fileName, sizeBytes, reason })
-    if (fit.cut) await keepWhole(deps, input)
-    return { known: !refused.isNew, paused: false, upload: refused.upload, error: undefined }
-  }
-  let before = await deps.store.read((tx) => findUpload(tx, key))
-  const longer = before ? undefined : await deps.store.read((tx) => findUploadSentAs(tx, key))
-  const sent = longer && input.again !== 'always' ? await checkSent(deps, input, longer) : undefined
-  if (sent) return sent
-  if (!before && input.again !== 'always') await rejectOtherVersion(deps, input, verdict.startedAt)
-  const resend = before ? judgeResend(before, input, deps.now()) : 'no'
-  if (before && resend === 'now') before = await reopen(deps, before)
-  if (before?.state === 'sending' || before?.state === 'unconfirmed') {
-    before = (await checkUpload(deps, { account, contentId, signal })) ?? before
-  }
-  const isPaused = before?.nextTryAt && before.nextTryAt > deps.now()
-  if (before && (before.state !== 'seen' || isPaused)) {
-    await keepWhole(deps, input)
-    return { known: before.state !== 'seen', paused: resend === 'later', upload: before, error: undefined }
-  }
-  const known = deps.knownActivities === 'attach' && (await settleKnown(deps, { ...input, whole: verdict }))
-  if (known) return { known: false, paused: false, ...known }
-  const attempt = await deps.memory(sizeBytes, async () => {
-    const bytes = await loadFit(fit)
-    return sendOnce(deps, { ...input, bytes, whole: verdict })
-  })
-  return { known: false, paused: false, ...attempt }
+  const { contentId } = fit
+  const row = await deps.store.read((tx) => findUpload(tx, { accountId: account.accountId, contentId }))
+  if (!row) return input.again === 'always' ? undefined : findSameRide(deps, input, startedAt)
+  const resend = judgeResend(row, input, deps.now())
+  let upload = resend === 'now' ? await reopen(deps, row) : row
+  if (isInDoubt(upload)) upload = (await checkUpload(deps, { account, contentId, signal })) ?? upload
+  const isPaused = upload.nextTryAt !== null && upload.nextTryAt > deps.now()
+  if (upload.state === 'seen' && !isPaused) return undefined
+  await keepWhole(deps, input)
+  return { known: upload.state !== 'seen', paused: resend === 'later', upload, error: undefined }
+}
+
+/** Tells whether the answer to a sent file is not known. */
+const isInDoubt = ({ state }: Upload) => state === 'sending' || state === 'unconfirmed'
+
+/** Returns the result of the same ride that was sent as a longer file. Throws RejectedError `other_version`, see rejectOtherVersion. */
+async function findSameRide(
+  deps: UploadDeps,
+  input: SendInput,
+  startedAt: Date | null,
+): Promise<SendResult | undefined> {
+  const { account, fit } = input
+  const key = { accountId: account.accountId, contentId: fit.contentId }
+  const longer = await deps.store.read((tx) => findUploadSentAs(tx, key))
+  const sent = longer && (await checkSent(deps, input, longer))
+  if (!sent) await rejectOtherVersion(deps, input, startedAt)
+  return sent
 }
 
 /** The error code for a ride whose activity is listed and not fetched yet: only this file waits. */
@@ -164,8 +187,7 @@ async function findListedOnly(
 /** Checks whether the same ride was sent before as a longer file, with bytes behind its end; undefined when not. */
 async function checkSent(deps: UploadDeps, { account, signal }: SendInput, longer: Upload) {
   const { contentId } = longer
-  const isOpen = longer.state === 'sending' || longer.state === 'unconfirmed'
-  const checked = isOpen && (await checkUpload(deps, { account, contentId, signal }))
+  const checked = isInDoubt(longer) && (await checkUpload(deps, { account, contentId, signal }))
   const upload = checked || longer
   if (upload.state === 'seen' || upload.state === 'refused') return undefined
   return { known: !OPEN_STATES.includes(upload.state), paused: false, upload, error: undefined }
