@@ -126,8 +126,6 @@ export const settingsSchema = z.strictObject({
   clock_skew_ms: z.number().int().default(0),
   /** The delay of every answer. */
   latency_ms: z.number().int().nonnegative().default(0),
-  /** How long a request's body may take. */
-  body_timeout_ms: z.number().int().positive().default(30_000),
   /** Power and distance come as texts in every tenth sample. */
   number_texts: z.boolean().default(false),
   /** Entries of the workout lists with the fields of the document, of published captures (no `last_modified`), or all. */

@@ -6,7 +6,7 @@ import { makeRandom, makeWord } from '../athlete/random.ts'
 import { makeTrack, type Track } from '../athlete/ride.ts'
 import type { RiderAnswer } from '../http/http-server.ts'
 import { json, type Reply } from '../http/reply.ts'
-import { readUploadForm, type UploadedFile } from '../http/request.ts'
+import { readUploadForm } from '../http/request.ts'
 import { checkParts } from '../http/strict.ts'
 import { type Activity, addActivity, isListed, type Rider } from '../rider.ts'
 import type { World } from '../world.ts'
@@ -19,10 +19,11 @@ export const answerUpload: RiderAnswer = async ({ world, rider }, request) => {
   const { file, fields } = await readUploadForm(request)
   checkParts(world, fields.keys())
   if (!file) return refuseUpload(world, 'the part named file is missing')
-  const verdict = judgeFit(file.bytes)
+  const bytes = Buffer.from(await file.arrayBuffer())
+  const verdict = judgeFit(bytes)
   if (verdict.verdict === 'unready') return refuseUpload(world, `the file is damaged: ${verdict.code}`)
   if (verdict.verdict === 'refused') return refuseUpload(world, verdict.reason)
-  const sha256 = createHash('sha256').update(file.bytes).digest('hex')
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
   const nowMs = world.now().getTime()
   const startedAt = verdict.startedAt ?? verdict.otherStarts[0] ?? world.now()
   const first = findSameFile(rider, sha256, nowMs)
@@ -36,14 +37,14 @@ export const answerUpload: RiderAnswer = async ({ world, rider }, request) => {
   const activity = addActivity(rider, {
     path,
     seed: sha256,
-    name: fields.get('name') || file.fileName,
+    name: fields.get('name') || file.name,
     description: null,
     activityType: typeOf(verdict.sport),
     zone: { style: 3, name: rider.home.zone },
     home: rider.home,
     startMs: startedAt.getTime(),
     seconds: verdict.records,
-    source: { kind: 'file', track: readFitTrack(file.bytes, startedAt), sha256 },
+    source: { kind: 'file', track: readFitTrack(bytes, startedAt), sha256 },
     updatedMs: nowMs,
     samplesAtMs,
   })
@@ -58,9 +59,9 @@ function findSameFile(rider: Rider, sha256: string, nowMs: number): Activity | u
   )
 }
 
-function acceptUpload(file: UploadedFile, path: string): Reply {
+function acceptUpload(file: File, path: string): Reply {
   const url = `/activity/${path}`
-  const named = { name: file.fileName, size: file.bytes.length, type: file.type }
+  const named = { name: file.name, size: file.size, type: file.type }
   const entry = { ...named, url, deleteType: 'DELETE', deleteUrl: url }
   return json(200, { success: true, json: { files: [entry] } })
 }

@@ -17,7 +17,7 @@ export async function answerMessage(
   signal: AbortSignal,
 ): Promise<void> {
   const { settings } = world
-  const request = makeRequest(message, settings.body_timeout_ms)
+  const request = makeRequest(message)
   response.sendDate = false
   response.setHeader('date', world.now().toUTCString())
   const found = findRoute(routes, request)
@@ -81,16 +81,9 @@ function findRoute(routes: readonly Route[], request: { method: string; path: st
 }
 
 function matchPath(pattern: string, path: string): Params | undefined {
-  const wanted = pattern.split('/')
-  const given = path.split('/')
-  if (wanted.length !== given.length) return undefined
-  const params: Record<string, string> = {}
-  for (const [i, part] of wanted.entries()) {
-    const value = given[i] ?? ''
-    if (part.startsWith(':') && value !== '') params[part.slice(1)] = percentDecode(value)
-    else if (part !== value) return undefined
-  }
-  return params
+  const found = new RegExp(`^${pattern.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`).exec(path)
+  const parts = Object.entries(found?.groups ?? {})
+  return found ? Object.fromEntries(parts.map(([name, value]) => [name, percentDecode(value)])) : undefined
 }
 
 /** Decodes percent signs; a text with one that starts no byte stays as it is. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { Busboy } from '@fastify/busboy'
+import { buffer } from 'node:stream/consumers'
 import type { z } from 'zod'
 import { parseIfJson } from '../../kit/json.ts'
+import { SECOND, within } from '../../kit/time.ts'
 import { ReplyError, refuse } from './reply.ts'
 
 /** A request as the endpoints see it. `path` and `rawQuery` are still percent-encoded. */
@@ -9,9 +10,11 @@ export type Request = ReturnType<typeof makeRequest>
 
 /** The largest upload; a day of riding recorded each second is some 5 MB. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
+/** How long a request's body may take. */
+const BODY_WITHIN_MS = 30 * SECOND
 
 /** Makes a request from a message, in origin or absolute form. */
-export function makeRequest(message: IncomingMessage, bodyTimeoutMs: number) {
+export function makeRequest(message: IncomingMessage) {
   const target = (message.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/'
   const mark = target.indexOf('?')
   const rawQuery = mark < 0 ? '' : target.slice(mark + 1)
@@ -25,34 +28,21 @@ export function makeRequest(message: IncomingMessage, bodyTimeoutMs: number) {
     /** The scheme and host the client used, for addresses in answers. */
     origin:
       host && /^[\w.:[\]-]+$/.test(host) ? `http://${host}` : `http://127.0.0.1:${message.socket.localPort}`,
-    bodyTimeoutMs,
   }
 }
 
 /** Reads the whole body; a late one answers 408, a too large one 413. */
-export function readBody(request: Request): Promise<Buffer> {
-  const { message } = request
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const settle = (end: () => void) => {
-      clearTimeout(timer)
-      message.off('data', take).resume()
-      end()
-    }
-    const refuseBody = (status: number, why: string) =>
-      settle(() => reject(new ReplyError(refuse(status, why, { connection: 'close' }))))
-    const take = (chunk: Buffer) => {
-      bytes += chunk.length
-      chunks.push(chunk)
-      if (bytes > MAX_BODY_BYTES) refuseBody(413, 'the body is too large')
-    }
-    const timer = setTimeout(() => refuseBody(408, 'the body did not arrive'), request.bodyTimeoutMs)
-    message.on('data', take)
-    message.once('end', () => settle(() => resolve(Buffer.concat(chunks))))
-    message.once('error', () => refuseBody(400, 'the body broke off'))
-    message.once('close', () => refuseBody(400, 'the body broke off'))
+export async function readBody({ message }: Request): Promise<Buffer> {
+  const reading = buffer(message)
+  const refuseBody = (status: number, why: string) =>
+    new ReplyError(refuse(status, why, { connection: 'close' }))
+  const isHere = await within(reading, BODY_WITHIN_MS).catch(() => {
+    throw refuseBody(400, 'the body broke off')
   })
+  if (!isHere) throw refuseBody(408, 'the body did not arrive')
+  const body = await reading
+  if (body.length > MAX_BODY_BYTES) throw refuseBody(413, 'the body is too large')
+  return body
 }
 
 /** Reads a form body; the charset after the content type does not matter. */
@@ -75,44 +65,24 @@ export async function readChecked<Schema extends z.ZodType>(request: Request, sc
   throw new ReplyError(refuse(400, problems.join('; ')))
 }
 
-export type UploadedFile = { fileName: string; type: string; bytes: Buffer }
-type UploadForm = { file: UploadedFile | undefined; fields: Map<string, string> }
+/** A multipart form that is read: the file, if it has one, and the names and values of the other parts. */
+type UploadForm = { file: File | undefined; fields: Map<string, string> }
 
 /**
  * Reads a multipart form (POST /oauth/upload): the part named `file` is the file whatever its type, in any order with
  * the others. Any other body answers 400.
  */
 export async function readUploadForm(request: Request): Promise<UploadForm> {
-  const contentType = request.message.headers['content-type'] ?? ''
+  const type = request.message.headers['content-type'] ?? ''
   const body = await readBody(request)
-  if (!/^multipart\/form-data\b/i.test(contentType)) {
+  if (!/^multipart\/form-data\b/i.test(type))
     throw new ReplyError(refuse(400, 'expected multipart/form-data'))
-  }
-  return parseUploadForm(contentType, body).catch(() => {
-    throw new ReplyError(refuse(400, 'the multipart form is damaged'))
-  })
-}
-
-function parseUploadForm(contentType: string, body: Buffer): Promise<UploadForm> {
-  return new Promise((resolve, reject) => {
-    const form: UploadForm = { file: undefined, fields: new Map() }
-    const parser = new Busboy({
-      headers: { 'content-type': contentType },
-      isPartAFile: (name, type, fileName) =>
-        name === 'file' || fileName !== undefined || type === 'application/octet-stream',
+  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } })
+    .formData()
+    .catch(() => {
+      throw new ReplyError(refuse(400, 'the multipart form is damaged'))
     })
-    parser.on('file', (field, stream, fileName, _encoding, type) => {
-      const chunks: Buffer[] = []
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-      stream.on('error', reject)
-      stream.on('end', () => {
-        if (field !== 'file' || form.file) return
-        form.file = { fileName: fileName || 'upload.fit', type, bytes: Buffer.concat(chunks) }
-      })
-    })
-    parser.on('field', (field, value) => form.fields.set(field, value))
-    parser.on('error', reject)
-    parser.on('finish', () => resolve(form))
-    parser.end(body)
-  })
+  const file = form.get('file')
+  const fields = [...form].filter((part): part is [string, string] => typeof part[1] === 'string')
+  return { file: file instanceof File ? file : undefined, fields: new Map(fields) }
 }

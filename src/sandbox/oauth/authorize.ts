@@ -2,7 +2,7 @@ import { escapeMarkup } from '../../kit/text.ts'
 import { html, type Reply, redirect } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
-import { type Challenge, issueCode, makeSecret } from './grant-book.ts'
+import { issueCode, makeSecret } from './grant-book.ts'
 import { sameText } from './token.ts'
 
 const COOKIE = 'sandbox_session'
@@ -33,7 +33,6 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
     username: session.username,
     clientId: query.client.id,
     redirectUri: query.redirectUri,
-    challenge: query.challenge,
     nowMs: world.now().getTime(),
   })
   return sendBack(request, query.redirectUri, { code })
@@ -52,20 +51,10 @@ function checkQuery(world: World, request: Request) {
   if (!client.mayRedirect(redirectUri)) {
     return html(400, refusalPage('The redirect address is not registered for this application.'))
   }
-  const challenge = readChallenge(request.query)
   if (request.query.get('response_type') !== 'code') {
     return sendBack(request, redirectUri, { error: 'unsupported_response_type' })
   }
-  if (challenge === null) return sendBack(request, redirectUri, { error: 'invalid_request' })
-  return { client, redirectUri, challenge, action: `${request.path}?${request.rawQuery}` }
-}
-
-/** Reads the challenge of RFC 7636: undefined without one, null for an unknown method. */
-function readChallenge(query: URLSearchParams): Challenge | undefined | null {
-  const value = query.get('code_challenge')
-  const method = query.get('code_challenge_method') ?? 'plain'
-  if (!value) return undefined
-  return method === 'S256' || method === 'plain' ? { value, method } : null
+  return { client, redirectUri, action: `${request.path}?${request.rawQuery}` }
 }
 
 function signIn(world: World, action: string, form: URLSearchParams): Reply {

@@ -1,17 +1,13 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 /** One permission a rider gave to one client. */
 export type Grant = { id: string; username: string; clientId: string }
-
-/** The proof for the exchange of a code (RFC 7636): the challenge, and the method that makes it from the verifier. */
-export type Challenge = { value: string; method: 'S256' | 'plain' }
 
 type Code = {
   grantId: string
   username: string
   clientId: string
   redirectUri: string
-  challenge: Challenge | undefined
   expiresMs: number
   used: boolean
 }
@@ -46,10 +42,10 @@ export function issuePair(
   return { access_token: access, refresh_token: refresh, expires_in: seconds }
 }
 
-/** Issues a code bound to rider, client, redirect address and, when one was sent, a challenge. */
+/** Issues a code bound to rider, client and redirect address. */
 export function issueCode(
   book: GrantBook,
-  input: Pick<Code, 'username' | 'clientId' | 'redirectUri' | 'challenge'> & { nowMs: number },
+  input: Pick<Code, 'username' | 'clientId' | 'redirectUri'> & { nowMs: number },
 ): string {
   const code = makeSecret()
   const { nowMs, ...bound } = input
@@ -63,7 +59,7 @@ export function issueCode(
  */
 export function redeemCode(
   book: GrantBook,
-  input: { code: string; clientId: string; redirectUri: string; verifier: string; nowMs: number },
+  input: { code: string; clientId: string; redirectUri: string; nowMs: number },
 ): Grant | undefined {
   const code = book.codes.get(input.code)
   if (!code) return undefined
@@ -72,18 +68,11 @@ export function redeemCode(
     return undefined
   }
   if (code.clientId !== input.clientId || code.redirectUri !== input.redirectUri) return undefined
-  if (code.challenge && !meets(code.challenge, input.verifier)) return undefined
   code.used = true
   if (input.nowMs >= code.expiresMs) return undefined
   const grant = recordGrant(book, { username: code.username, clientId: code.clientId })
   code.grantId = grant.id
   return grant
-}
-
-function meets(challenge: Challenge, verifier: string): boolean {
-  const made =
-    challenge.method === 'plain' ? verifier : createHash('sha256').update(verifier).digest('base64url')
-  return made === challenge.value
 }
 
 /** Marks a refresh token as used and returns its grant; undefined when it is unknown, used, expired or another client's. */

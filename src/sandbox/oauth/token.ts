@@ -8,7 +8,6 @@ import type { Client } from './clients.ts'
 import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from './grant-book.ts'
 
 type Refusal = { error: string; description: string; status?: number }
-type Outcome = { grant: Grant } | Refusal
 
 /** Answers POST /oauth/token for the three grants; a refresh gives a new pair and ends the used refresh token. */
 export async function answerToken(world: World, request: Request): Promise<Reply> {
@@ -24,7 +23,7 @@ export async function answerToken(world: World, request: Request): Promise<Reply
   }
   world.counts.tokens[form.get('grant_type') as Client['grants'][number]]++
   const pair = issuePair(world.grants, {
-    grantId: outcome.grant.id,
+    grantId: outcome.id,
     nowMs: world.now().getTime(),
     seconds: world.settings.access_token_seconds,
     refreshSeconds: world.settings.refresh_token_seconds,
@@ -34,66 +33,49 @@ export async function answerToken(world: World, request: Request): Promise<Reply
   return json(200, body, { 'cache-control': 'no-store', pragma: 'no-cache' })
 }
 
+const refusal = (error: string, description: string, status = 400): Refusal => ({
+  error,
+  description,
+  status,
+})
+
 /** Status 400 without a challenge, as in the service's library. */
-const INVALID_CLIENT: Refusal = {
-  error: 'invalid_client',
-  description: 'The client credentials are invalid',
-}
+const INVALID_CLIENT = refusal('invalid_client', 'The client credentials are invalid')
 
-function decide(world: World, client: Client, form: URLSearchParams): Outcome {
-  const type = form.get('grant_type')
-  if (!type) return { error: 'invalid_request', description: 'grant_type is missing' }
-  if (!['password', 'refresh_token', 'authorization_code'].includes(type)) {
-    return { error: 'unsupported_grant_type', description: 'The grant type is not supported' }
+function decide(world: World, client: Client, form: URLSearchParams): Grant | Refusal {
+  const { grants, riders, settings } = world
+  const [type, clientId, nowMs] = [form.get('grant_type'), client.id, world.now().getTime()]
+  if (!type) return refusal('invalid_request', 'grant_type is missing')
+  if (!['password', 'refresh_token', 'authorization_code'].includes(type))
+    return refusal('unsupported_grant_type', 'The grant type is not supported')
+  if (!client.grants.some((grant) => grant === type))
+    return refusal('unauthorized_client', 'The client may not use this grant type')
+  if (!['', 'basic'].includes(form.get('scope')?.trim() ?? ''))
+    return refusal('invalid_scope', 'The only scope is basic')
+  if (type === 'password') {
+    const [username, password] = [form.get('username'), form.get('password')]
+    if (username === null || password === null)
+      return refusal('invalid_request', 'username and password are needed')
+    const rider = riders.get(username)
+    if (rider && samePassword(rider.password, password)) return recordGrant(grants, { username, clientId })
+    return refusal('invalid_grant', 'Invalid username and password combination', 401)
   }
-  if (!client.grants.some((grant) => grant === type)) {
-    return { error: 'unauthorized_client', description: 'The client may not use this grant type' }
+  if (type === 'refresh_token') {
+    const token = form.get('refresh_token') ?? ''
+    const redeemed = redeemRefresh(grants, {
+      ...{ token, clientId, nowMs },
+      reuseRevokes: settings.reuse_revokes_grant,
+    })
+    return redeemed ?? refusal('invalid_grant', 'Invalid refresh token')
   }
-  const scope = form.get('scope')?.trim()
-  if (scope && scope !== 'basic') return { error: 'invalid_scope', description: 'The only scope is basic' }
-  if (type === 'password') return decidePassword(world, client, form)
-  return type === 'refresh_token' ? decideRefresh(world, client, form) : decideCode(world, client, form)
-}
-
-function decidePassword(world: World, client: Client, form: URLSearchParams): Outcome {
-  const username = form.get('username')
-  const password = form.get('password')
-  if (username === null || password === null) {
-    return { error: 'invalid_request', description: 'username and password are needed' }
-  }
-  const rider = world.riders.get(username)
-  if (!rider || !samePassword(rider.password, password)) {
-    const description = 'Invalid username and password combination'
-    return { error: 'invalid_grant', description, status: 401 }
-  }
-  return { grant: recordGrant(world.grants, { username, clientId: client.id }) }
+  const [code, redirectUri] = [form.get('code') ?? '', form.get('redirect_uri') ?? '']
+  const invalid = refusal('invalid_grant', 'The authorization code is invalid, used or has expired')
+  return redeemCode(grants, { code, clientId, redirectUri, nowMs }) ?? invalid
 }
 
 /** Compares passwords; a client that does not escape sends `+`, which the form decodes as a space. */
 function samePassword(known: string, given: string): boolean {
   return sameText(known, given) || sameText(known, given.replaceAll(' ', '+'))
-}
-
-function decideRefresh(world: World, client: Client, form: URLSearchParams): Outcome {
-  const grant = redeemRefresh(world.grants, {
-    token: form.get('refresh_token') ?? '',
-    clientId: client.id,
-    nowMs: world.now().getTime(),
-    reuseRevokes: world.settings.reuse_revokes_grant,
-  })
-  return grant ? { grant } : { error: 'invalid_grant', description: 'Invalid refresh token' }
-}
-
-function decideCode(world: World, client: Client, form: URLSearchParams): Outcome {
-  const grant = redeemCode(world.grants, {
-    code: form.get('code') ?? '',
-    clientId: client.id,
-    redirectUri: form.get('redirect_uri') ?? '',
-    verifier: form.get('code_verifier') ?? '',
-    nowMs: world.now().getTime(),
-  })
-  if (grant) return { grant }
-  return { error: 'invalid_grant', description: 'The authorization code is invalid, used or has expired' }
 }
 
 /**

@@ -114,17 +114,17 @@ function recalculated(activity: Activity): Partial<Activity> {
 }
 
 function changeOf(activity: Activity, edit: ActivityPatch, nowMs: number): Partial<Activity> {
-  const kept = edit.reset ? { summary: {}, sample: {}, scale: 1 } : undefined
-  const { started_at: startMs } = edit
+  const kept = edit.reset ? { summaryExtra: {}, sampleExtra: {}, scalePower: 1 } : activity
+  const { sample_delay_ms: delayMs } = edit
   return {
-    ...(edit.name === undefined ? {} : { name: edit.name }),
-    ...(edit.description === undefined ? {} : { description: edit.description }),
-    ...(edit.activity_type === undefined ? {} : { activityType: edit.activity_type }),
-    ...(startMs === undefined ? {} : { startMs }),
-    ...(edit.sample_delay_ms === undefined ? {} : { samplesAtMs: nowMs + edit.sample_delay_ms }),
-    summaryExtra: mergeDeep(kept?.summary ?? activity.summaryExtra, edit.summary ?? {}),
-    sampleExtra: { ...(kept?.sample ?? activity.sampleExtra), ...edit.sample },
-    scalePower: edit.scale_power ?? kept?.scale ?? activity.scalePower,
+    name: edit.name ?? activity.name,
+    description: edit.description === undefined ? activity.description : edit.description,
+    activityType: edit.activity_type ?? activity.activityType,
+    startMs: edit.started_at ?? activity.startMs,
+    samplesAtMs: delayMs === undefined ? activity.samplesAtMs : nowMs + delayMs,
+    summaryExtra: mergeDeep(kept.summaryExtra, edit.summary ?? {}),
+    sampleExtra: { ...kept.sampleExtra, ...edit.sample },
+    scalePower: edit.scale_power ?? kept.scalePower,
   }
 }
 
