@@ -19,7 +19,7 @@ import {
 } from './cluster.ts'
 import { readDiskFull } from './explain-end.ts'
 import { acquireLock, type Lock } from './lock.ts'
-import { describeInUse, readElsewhere } from './owner.ts'
+import { describeInUse, readElsewhere } from './not-ready.ts'
 import { startServer, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
 import { detectRunAs, removeOwnDirectory } from './run-as.ts'

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { orMissing } from '../kit/files.ts'
 import { openFolder } from '../kit/folders/folder.ts'
@@ -17,30 +17,20 @@ type Origin = { inode: string; born: string }
  * each mount, and some know no time of birth. The number of the device changes when a machine or a container starts again.
  */
 export async function followCopy(dataDir: string, onCopy: () => Promise<void>): Promise<void> {
-  await closeAfter(await openFolder(dataDir), async (folder) => {
-    const file = await folder.open(FILE).catch(orMissing)
-    const found = file && (await closeAfter(file, readRecorded))
-    if (found?.recorded && !isOther(found.recorded, found.own)) return
-    if (found?.recorded) await onCopy()
-    const scratch = `${FILE}.${randomUUID()}`
-    try {
-      await closeAfter(await folder.create(scratch, 0o600), async (made) => {
-        await made.writeFile(JSON.stringify(await readOrigin(made)))
-        await made.sync()
-      })
-      await folder.rename(scratch, folder, FILE)
-      await folder.sync()
-    } catch (error) {
-      await folder.unlink(scratch).catch(() => undefined)
-      throw error
-    }
+  const file = await closeAfter(await openFolder(dataDir), async (folder) => {
+    const found = await folder.open(FILE, constants.O_RDWR).catch(orMissing)
+    return found ?? folder.create(FILE, 0o600, constants.O_RDWR)
   })
-}
-
-async function readRecorded(file: FileHandle) {
-  const { inode, born } = Object(parseIfJson(await file.readFile('utf8')))
-  const recorded = typeof inode === 'string' && typeof born === 'string' ? { inode, born } : undefined
-  return { recorded, own: await readOrigin(file) }
+  await closeAfter(file, async () => {
+    const own = await readOrigin(file)
+    const { inode, born } = Object(parseIfJson(await file.readFile('utf8')))
+    const isRecorded = typeof inode === 'string' && typeof born === 'string'
+    if (isRecorded && !isOther({ inode, born }, own)) return
+    if (isRecorded) await onCopy()
+    await file.truncate()
+    await file.write(JSON.stringify(own), 0)
+    await file.sync()
+  })
 }
 
 function isOther(recorded: Origin, own: Origin): boolean {

@@ -20,9 +20,8 @@ import { openBinaries, resolveBinaryPackage } from './binaries.ts'
 import { readChanging, settleChange } from './change-major.ts'
 import { hasCluster, makeSharedUrl, makeUrl, prepareCluster, setPassword } from './cluster.ts'
 import { readDiskFull } from './explain-end.ts'
-import { acquireLock, isLocked, type Lock } from './lock.ts'
-import { RECOVERING, readLastLine, readNotReady } from './not-ready.ts'
-import { readElsewhere, readOwnerLife, stopWithoutOwner } from './owner.ts'
+import { acquireLock, isLocked, type Lock, readLockHolder } from './lock.ts'
+import { RECOVERING, readElsewhere, readLastLine, readNotReady, stopWithoutOwner } from './not-ready.ts'
 import { type Server, startServer, tryConnect, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
 import { detectRunAs } from './run-as.ts'
@@ -157,7 +156,8 @@ function joinServer(deps: { log: Logger }, { dataDir, access }: { dataDir: strin
       await delay(pauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => undefined)
       if (leaving.signal.aborted) return
       try {
-        const lock = (await readOwnerLife(dataDir)) === 'alive' ? undefined : await acquireLock(dataDir)
+        const lock =
+          (await readLockHolder(dataDir))?.life === 'alive' ? undefined : await acquireLock(dataDir)
         if (!lock) await stopWithoutOwner(dataDir)
         else {
           deps.log.info('taking over the embedded Postgres')

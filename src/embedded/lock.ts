@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { errorCode, isDiskFull } from '../kit/errors.ts'
 import { orMissing, writeFlushed } from '../kit/files.ts'
 import { lockDescriptor } from '../kit/folders/kernel-lock.ts'
-import { describeSelf, type Holder, judgeHolder, readHolder } from './holder.ts'
+import { describeSelf, type Holder, readHolder, type Self } from './holder.ts'
 
 /** A lock on a data directory, for one process at a time. */
 export type Lock = {
@@ -39,16 +39,10 @@ export async function acquireLock(
     const fd = await open(path, fs.constants.O_RDWR | fs.constants.O_CREAT | SAFELY, 0o600)
     let lock: Lock | undefined
     try {
-      const attempt = await lockDescriptor(fd)
-      if (attempt === 'held') return undefined
-      const isKernelLock = attempt === 'acquired'
+      const { isKernelLock, found, life } = await tryLock(fd, path, '-x')
+      if (life === 'alive' || (life === 'elsewhere' && !takeOver)) return undefined
       // 1.1.0 puts another file in its place.
       if ((await promisify(fs.fstat)(fd)).ino !== (await stat(path).catch(orMissing))?.ino) continue
-      const found = await readHolder(path)
-      if (found && !(isKernelLock && found.isKernelLock)) {
-        const life = await judgeHolder(found)
-        if (life === 'alive' || (life === 'elsewhere' && !takeOver)) return undefined
-      }
       const self = await describeSelf(isKernelLock)
       if (!isKernelLock) return await claimFile(path, { self, found })
       await writeHolder(fd, self)
@@ -66,14 +60,20 @@ export async function isLocked(dataDir: string, name: LockName = 'owner'): Promi
   const fd = await open(path, fs.constants.O_RDONLY | SAFELY).catch(orMissing)
   if (fd === undefined) return false
   try {
-    const attempt = await lockDescriptor(fd, '-s')
-    if (attempt === 'held') return true
-    const found = await readHolder(path)
-    if (!found || (attempt === 'acquired' && found.isKernelLock)) return false
-    return (await judgeHolder(found)) !== 'dead'
+    return (await tryLock(fd, path, '-s')).life !== 'dead'
   } finally {
     await close(fd)
   }
+}
+
+/** Tries once to lock the file of a lock, and tells whether another process has it: the kernel knows, else what the file says counts. */
+async function tryLock(fd: number, path: string, mode: '-x' | '-s') {
+  const attempt = await lockDescriptor(fd, mode)
+  const found = await readHolder(path)
+  const isKernelLock = attempt === 'acquired'
+  const isFree = !found || (isKernelLock && found.isKernelLock)
+  const life = attempt === 'held' ? 'alive' : isFree ? 'dead' : found.life
+  return { isKernelLock, found, life }
 }
 
 /** Reads who has a lock on `dataDir`, as far as the file of the lock says. */
@@ -91,7 +91,7 @@ function makeKernelLock(fd: number): Lock {
   }
 }
 
-async function writeHolder(fd: number, self: Holder): Promise<void> {
+async function writeHolder(fd: number, self: Self): Promise<void> {
   try {
     await promisify(fs.ftruncate)(fd)
     await promisify(fs.write)(fd, Buffer.from(JSON.stringify(self)), 0, undefined, 0)
@@ -105,7 +105,7 @@ async function writeHolder(fd: number, self: Holder): Promise<void> {
  * Takes the file of a lock from a dead holder without a lock of the kernel: by a link that is named after that one, which one process can
  * make, and which then replaces the file.
  */
-async function claimFile(path: string, { self, found }: { self: Holder; found: Holder | undefined }) {
+async function claimFile(path: string, { self, found }: { self: Self; found: Holder | undefined }) {
   const next = `${path}.${found?.token ?? 'none'}`
   const scratch = `${path}.${self.token}.new`
   await writeFlushed(scratch, JSON.stringify(self), 0o600)
@@ -117,7 +117,7 @@ async function claimFile(path: string, { self, found }: { self: Holder; found: H
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error
     const other = await readHolder(next)
-    if (!other || (await judgeHolder(other)) === 'dead') await rm(next, { force: true })
+    if (!other || other.life === 'dead') await rm(next, { force: true })
   } finally {
     await rm(scratch, { force: true })
   }

@@ -5,21 +5,28 @@ import { promisify } from 'node:util'
 import { TransientError } from '../kit/errors.ts'
 import { SECOND, sleep } from '../kit/time.ts'
 
-/** Identifies a process, also from a later one with the same number. */
-export type ProcessIdentity = { pid: number; startedAt: string }
-
 const run = promisify(execFile)
 
-/** Reads the identity of a living process; `startedAt` is empty when there is none with that number. */
-export async function readProcessIdentity(pid: number): Promise<ProcessIdentity> {
+/**
+ * Reads the state of a living process, one letter of ps (T for one that a signal has stopped), and its start, which tells it from a later
+ * one with its number; undefined when there is none.
+ */
+export async function readProcess(pid: number): Promise<{ state: string; startedAt: string } | undefined> {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return undefined
   const isLinux = process.platform === 'linux'
-  return { pid, startedAt: isLinux ? await readLinuxStart(pid) : await readPs(pid, ['-o', 'lstart=']) }
-}
-
-/** Whether this process still lives, and not another with its number. */
-export async function isProcessAlive(identity: ProcessIdentity): Promise<boolean> {
-  if (!Number.isSafeInteger(identity.pid) || identity.pid <= 0 || identity.startedAt === '') return false
-  return (await readProcessIdentity(identity.pid)).startedAt === identity.startedAt
+  const text = isLinux
+    ? await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+    : await readPs(pid, ['-o', 'state=,lstart='])
+  // The name in parentheses may hold anything, so count from the last one: state is field 3, start time field 22.
+  const fields = text
+    .slice(text.lastIndexOf(')') + 1)
+    .trim()
+    .split(' ')
+  const [state = ''] = fields[0] ?? ''
+  if (['', 'Z', 'X'].includes(state)) return undefined
+  // Process numbers and start times begin again at each boot.
+  const startedAt = isLinux ? `${await readBoot()}/${fields[19] ?? ''}` : fields.slice(1).join(' ').trim()
+  return { state, startedAt }
 }
 
 /**
@@ -40,7 +47,7 @@ export async function readServerProcesses(directory: string): Promise<number[]> 
       // In a container the same path may be another folder.
       const at = await stat(`/proc/${name}/cwd`)
       if (at.ino !== cluster?.ino || at.dev !== cluster.dev) continue
-      if ((await readLinuxStart(Number(name))) === '') continue
+      if (!(await readProcess(Number(name)))) continue
       // A shell may also have the directory as its working directory.
       if ((await readFile(`/proc/${name}/comm`, 'utf8')).startsWith('postgres')) found.push(Number(name))
     } catch {
@@ -55,26 +62,6 @@ export async function readPostmasterPid(directory: string): Promise<number | und
   const text = await readFile(`${directory}/postmaster.pid`, 'utf8').catch(() => '')
   const pid = Number(text.split('\n')[0])
   return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
-}
-
-// The boot id is part of it, because process numbers and start times begin again at each boot.
-async function readLinuxStart(pid: number): Promise<string> {
-  try {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may hold anything, so count from the last one: state is field 3, start time field 22.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    if (fields[0] === 'Z' || fields[0] === 'X') return ''
-    return `${await readBoot()}/${fields[19] ?? ''}`
-  } catch {
-    return ''
-  }
-}
-
-/** Reads the state of a process, one letter of ps: T for one that a signal has stopped; undefined when there is none. */
-export async function readProcessState(pid: number): Promise<string | undefined> {
-  if (process.platform !== 'linux') return (await readPs(pid, ['-o', 'state=']))[0]
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  return stat.slice(stat.lastIndexOf(')') + 2)[0]
 }
 
 /** Reads what identifies this boot of the machine. */

@@ -139,7 +139,7 @@ async function migrateTables(deps: Deps, { url: connectionString, isRunHere }: P
   let done: Promise<unknown> | undefined
   const before = async () => {
     if (isRunHere?.() === false)
-      throw await (await import('../../embedded/owner.ts')).describeInUse(config.dataDir)
+      throw await (await import('../../embedded/not-ready.ts')).describeInUse(config.dataDir)
     done ??= prepareChange(deps, { connectionString })
     return done
   }

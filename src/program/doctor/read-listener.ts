@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { readProcessState } from '../../embedded/processes.ts'
+import { readProcess } from '../../embedded/processes.ts'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 
 /** A process that listens on a port. */
@@ -18,7 +18,7 @@ export async function readListener(port: number): Promise<Listener | undefined> 
     const isMusette = words.some(
       (word) => word.startsWith(PROGRAM_FOLDER) || /^musette\b/.test(basename(word)),
     )
-    const isStopped = (await readProcessState(Number(name))) === 'T'
+    const isStopped = (await readProcess(Number(name)))?.state === 'T'
     return { pid: Number(name), name: basename(words[0] ?? ''), isMusette, isStopped }
   }
   return undefined

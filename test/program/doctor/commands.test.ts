@@ -66,7 +66,7 @@ const PLAIN: readonly string[] = [
   'core/service/account-login.ts: login',
   'embedded/binaries.ts: name',
   'embedded/binaries.ts: version',
-  'embedded/owner.ts: owner.pid',
+  'embedded/not-ready.ts: owner.pid',
   "embedded/not-ready.ts: stopped.join(' ')",
   'kit/files.ts: give',
   'kit/folders/folder.ts: word',
