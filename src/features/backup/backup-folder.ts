@@ -6,7 +6,7 @@ import { closeAfter } from '../../kit/release-stack.ts'
 import { onDisk } from './archive/backup-errors.ts'
 import type { Manifest } from './archive/manifest.ts'
 import { openArchive } from './archive/read-archive.ts'
-import { COMPLETE } from './backup-name.ts'
+import { COMPLETE } from './settings.ts'
 
 /** The incomplete file of a killed scheduled backup: the name of a complete one with an ending. */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/
@@ -48,10 +48,8 @@ export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledF
  * and those whose names do not say a line. Throws ConfigError `backup_file`.
  */
 export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<string[]> {
-  const names = await onDisk('read', dir, () => inFolder(dir, listFiles))
-  return (names ?? [])
-    .filter((name) => COMPLETE.test(name) && !isOwn(name, line))
-    .map((name) => join(dir, name))
+  const names = await readNames(dir)
+  return names.filter((name) => COMPLETE.test(name) && !isOwn(name, line)).map((name) => join(dir, name))
 }
 
 /**
@@ -69,10 +67,12 @@ export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { k
   return { removed, ahead: files.filter(isAhead).map(({ name }) => name) }
 }
 
-async function removeFiles(dir: string, names: readonly string[]): Promise<void> {
+/** Removes files of a folder; one that cannot be removed keeps none of the others, and its error is thrown at the end. */
+export async function removeFiles(dir: string, names: readonly string[]): Promise<void> {
   await onDisk('write', dir, () =>
     inFolder(dir, async (folder) => {
-      for (const name of names) await folder.unlink(name).catch(orMissing)
+      const ends = await Promise.allSettled(names.map((name) => folder.unlink(name).catch(orMissing)))
+      for (const end of ends) if (end.status === 'rejected') throw end.reason
     }),
   )
 }
@@ -81,6 +81,10 @@ async function removeFiles(dir: string, names: readonly string[]): Promise<void>
 async function inFolder<T>(dir: string, work: (folder: Folder) => Promise<T>): Promise<T | undefined> {
   const folder = await openFolder(dir).catch(orMissing)
   return folder && closeAfter(folder, work)
+}
+
+async function readNames(dir: string): Promise<string[]> {
+  return (await onDisk('read', dir, () => inFolder(dir, listFiles))) ?? []
 }
 
 /** Lists the names of the plain files; a link is none of ours. */
@@ -97,16 +101,15 @@ export type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }
  */
 export async function readNewestBackup({ dir, line }: Schedule): Promise<FoundBackup | undefined> {
   return onDisk('read', dir, async () => {
-    const found = await inFolder(dir, async (folder) => {
-      const own = (await listFiles(folder)).filter((name) => isOwn(name, line))
-      return Promise.all(
-        own.map(async (name) => {
-          const { size: bytes, mtime: doneAt } = await folder.lstat(name)
-          return { path: join(dir, name), doneAt, bytes }
-        }),
-      )
+    const found: FoundBackup[] = []
+    await inFolder(dir, async (folder) => {
+      for (const name of (await listFiles(folder)).filter((each) => isOwn(each, line))) {
+        // One may be removed meanwhile, and one that the disk does not give must not hide the others.
+        const stats = await folder.lstat(name).catch(() => undefined)
+        if (stats) found.push({ path: join(dir, name), doneAt: stats.mtime, bytes: stats.size })
+      }
     })
-    return found?.sort((a, b) => b.doneAt.getTime() - a.doneAt.getTime())[0]
+    return found.sort((a, b) => b.doneAt.getTime() - a.doneAt.getTime())[0]
   })
 }
 
@@ -132,8 +135,9 @@ export async function readBackupManifest({ path }: { path: string }): Promise<Ma
  * readScheduled does.
  */
 export async function removeUnfinished({ dir, line }: Schedule): Promise<string[]> {
-  const names = (await onDisk('read', dir, () => inFolder(dir, listFiles))) ?? []
-  const left = names.filter((name) => UNFINISHED.test(name) && isOwn(name.replace(NAME_BEFORE_END, ''), line))
+  const left = (await readNames(dir)).filter(
+    (name) => UNFINISHED.test(name) && isOwn(name.replace(NAME_BEFORE_END, ''), line),
+  )
   await removeFiles(dir, left)
   return left
 }

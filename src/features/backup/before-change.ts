@@ -2,14 +2,14 @@ import { join } from 'node:path'
 import { findDatabaseFacts, findIdentity } from '../../core/store/database-facts.ts'
 import { openStore, type Store } from '../../core/store/store.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
-import { orMissing, readRoom } from '../../kit/files.ts'
+import { readRoom } from '../../kit/files.ts'
 import { openFolder } from '../../kit/folders/folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { formatBytes } from '../../kit/text.ts'
 import { systemClock } from '../../kit/time.ts'
 import type { BeforeChange } from '../../program/config/define-settings.ts'
 import { writeBackupFile } from './archive/write-backup.ts'
-import { BACKUP_MODE, removeOldBackups, scheduledName } from './backup-folder.ts'
+import { BACKUP_MODE, removeFiles, removeOldBackups, scheduledName } from './backup-folder.ts'
 import { verifyBackup } from './backups.ts'
 import { findKnownTables } from './database/tables.ts'
 
@@ -46,7 +46,7 @@ export const backUpBeforeChange = (
         // Its checksums are right, and the owner of the server may not give more.
         if (errorCode(error) === 'create_database_denied') return log.warn(errorLine(error))
         // Each try would leave one more.
-        await closeAfter(await openFolder(dir), (folder) => folder.unlink(name).catch(orMissing))
+        await removeFiles(dir, [name])
         throw error
       })
       await removeOldBackups({ dir, line }, { keep, madeAt })

@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { lstat, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { findIdentity } from '../../../src/core/store/database-facts.ts'
 import { withExclusiveWork } from '../../../src/core/store/store.ts'
+import { removeOldBackups } from '../../../src/features/backup/backup-folder.ts'
 import { backup } from '../../../src/features/backup/feature.ts'
 import { verifyScheduledBackup, writeScheduledBackup } from '../../../src/features/backup/scheduled-backup.ts'
 import { scheduleOf } from '../../../src/features/backup/settings.ts'
@@ -169,6 +171,20 @@ describe('scheduled backups', () => {
     expect((await lstat(join(dir, own('20240131T180000Z')))).isFile()).toBe(true)
     expect(await readdir(dir)).toEqual(expect.arrayContaining(links))
     expect(await status()).toMatchObject({ file: join(dir, own('20240131T180000Z')) })
+  })
+
+  it.runIf(canMount())('that cannot be removed keep none of the other old ones', async () => {
+    const [stuck = '', other = ''] = ['20230102T000000Z', '20230101T000000Z'].map((time) =>
+      join(dir, own(time)),
+    )
+    for (const path of [stuck, other]) await rm(path).then(() => writeFile(path, 'old'))
+    execFileSync('mount', ['--bind', stuck, stuck])
+    onTestFinished(() => void execFileSync('umount', [stuck]))
+    await expect(
+      removeOldBackups({ dir, line }, { keep: 1, madeAt: new Date(START + 12 * HOUR) }),
+    ).rejects.toMatchObject({ code: 'backup_file' })
+    expect(await readdir(dir)).toContain(basename(stuck))
+    expect(await readdir(dir)).not.toContain(basename(other))
   })
 })
 

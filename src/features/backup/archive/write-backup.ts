@@ -21,7 +21,7 @@ import {
   PLAIN_SQL,
   partName,
 } from './manifest.ts'
-import { openNamedTarget, openTarget } from './named-file.ts'
+import { writeTarget } from './named-file.ts'
 import { compressParts } from './parts.ts'
 import { findPlainSql, SCRIPT } from './plain-restore.ts'
 import { ARCHIVE_END, makeEntry } from './tar.ts'
@@ -32,24 +32,14 @@ type BackupOptions = {
   older?: BackupTable[]
 }
 
-/**
- * Writes a backup to a file, which gets its name when it is complete and on the disk; an older file of that name is then
- * replaced, and a link, too, unless a person has named it. Throws as writeBackup does, TransientError `backup_disk_full` and ConfigError `backup_file`.
- */
+/** Writes a backup to a file, see writeTarget. Throws as writeBackup does, TransientError `backup_disk_full` and ConfigError `backup_file`. */
 export async function writeBackupFile(
   deps: { store: Store; now: Clock },
   { path, byHand = false, ...rest }: { path: string; byHand?: boolean } & BackupOptions,
 ): Promise<BackupReport> {
-  const file = await onDisk('write', path, () => (byHand ? openNamedTarget(path) : openTarget(path)))
-  try {
-    const write = (bytes: Buffer) => onDisk('write', path, () => file.write(bytes))
-    const report = await writeBackup(deps, { ...rest, write })
-    await onDisk('write', path, () => file.commit())
-    return report
-  } catch (error) {
-    await file.abandon()
-    throw error
-  }
+  return onDisk('write', path, () =>
+    writeTarget(path, { byHand }, (write) => writeBackup(deps, { ...rest, write })),
+  )
 }
 
 export type BackupReport = {
