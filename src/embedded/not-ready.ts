@@ -4,8 +4,7 @@ import { TransientError } from '../kit/errors.ts'
 import { quoteShell } from '../kit/text.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { causeIn } from './explain-end.ts'
-import { formatHolder } from './holder.ts'
-import { readLockHolder } from './lock.ts'
+import { formatHolder, readLockHolder } from './lock.ts'
 import { readPostmasterPid, readProcess, readServerProcesses, signalServer } from './processes.ts'
 
 /** The SQLSTATE of a server that starts, recovers from a crash or stops. */

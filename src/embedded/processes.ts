@@ -64,7 +64,6 @@ export async function readPostmasterPid(directory: string): Promise<number | und
   return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
 }
 
-/** Reads what identifies this boot of the machine. */
 export async function readBoot(): Promise<string> {
   if (process.platform === 'linux')
     return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim()

@@ -6,7 +6,6 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 /** The folder that contains package.json, dist/ and drizzle/: a checkout, or the installed package. */
 export const PROGRAM_FOLDER = findProgramFolder(dirname(fileURLToPath(import.meta.url)))
 
-/** The version in package.json. */
 export const VERSION: string = JSON.parse(readFileSync(join(PROGRAM_FOLDER, 'package.json'), 'utf8')).version
 
 /** The folder of the built program, as stack traces name it. */

@@ -140,17 +140,14 @@ export function loadsAt(rider: Rider, atMs: number): Loads {
   return rest(loads, atMs - lastMs)
 }
 
-/** Returns the rider's signature at a moment. */
 export function riderSignature(rider: Rider, atMs: number): Signature {
   return signatureAt(rider.body, loadsAt(rider, atMs))
 }
 
-/** Returns whether the list shows an activity now. */
 export function isListed(activity: Activity, nowMs: number): boolean {
   return activity.deletedMs === null && (activity.hiddenAtMs === null || nowMs < activity.hiddenAtMs)
 }
 
-/** Returns whether the samples of an activity are ready now. */
 export function hasSamples(activity: Activity, nowMs: number): boolean {
   return nowMs >= activity.samplesAtMs
 }

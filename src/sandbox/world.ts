@@ -4,8 +4,8 @@ import { type Home, homeIn } from './athlete/history.ts'
 import { makeRandom } from './athlete/random.ts'
 import { DEFAULT_WORKOUTS, datedWorkouts, type Workout } from './athlete/workout-designs.ts'
 import type { Fault } from './http/faults.ts'
-import { clientsOf, type RegisteredClient } from './oauth/clients.ts'
 import type { GrantBook } from './oauth/grant-book.ts'
+import { clientsOf, type RegisteredClient } from './oauth/grant-book.ts'
 import { makeRider, type Rider } from './rider.ts'
 
 /** The state of one sandbox, in memory only. */
@@ -79,7 +79,6 @@ export function newWorld(options: WorldOptions) {
   }
 }
 
-/** Finds an activity of any rider by its path. */
 export function findActivity(world: World, path: string) {
   for (const rider of world.riders.values()) {
     const activity = rider.activities.get(path)

@@ -280,7 +280,6 @@ const PROFILE = `
   471 sleepDisruptionOvernightSeverity: severity, 253 timestamp@
 `
 
-/** The messages of the profile, by their numbers. */
 export const MESSAGES: ReadonlyMap<number, ProfileMessage> = new Map(
   PROFILE.split(/^ {2}(?=\d)/m)
     .slice(1)

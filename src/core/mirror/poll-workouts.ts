@@ -85,7 +85,6 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Pr
   return counts
 }
 
-/** A list, and its owner. */
 type ListSource = { resource: string; owner: ListOwner; list: () => Promise<Answer<WireWorkoutList>> }
 
 async function pollList(

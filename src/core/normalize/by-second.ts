@@ -93,7 +93,6 @@ export function spreadOverSeconds(values: Float64Array, { spacingS, seconds, hel
 export type Sums = { readonly sums: Float64Array; readonly growing: boolean }
 
 // This loop and the one over the windows are separate functions, because V8 optimizes hot functions and not parts of them.
-/** Adds the values of seconds up. */
 export function addUp(values: Float64Array): Sums {
   const sums = new Float64Array(values.length + 1)
   let growing = true

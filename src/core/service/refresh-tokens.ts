@@ -18,7 +18,6 @@ import { type Grant, requestTokens } from './token-grants.ts'
 
 export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
 
-/** The result of a refresh of the tokens. */
 export type RefreshResult =
   | { kind: 'refreshed'; credentials: Credentials }
   /** another process had already stored a newer pair */

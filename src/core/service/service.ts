@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
+import { isServiceDown } from '../../kit/errors.ts'
 import { makeAgent, type Proxies } from '../../kit/http-agent.ts'
+import { makeLogOnce } from '../../kit/log-once.ts'
 import { type Hold, makeSemaphore } from '../../kit/semaphore.ts'
 import { shorten } from '../../kit/text.ts'
 import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../../kit/time.ts'
@@ -23,7 +25,6 @@ import {
   type ServiceRequest,
   type Timeouts,
 } from './http-message.ts'
-import { watchOutages } from './outages.ts'
 import { makePacer, type OnPause, type SharedPace } from './pacer.ts'
 import type { RefreshDeps } from './refresh-tokens.ts'
 import {
@@ -323,4 +324,27 @@ export function readActivity(answer: AnswerContent, what: string): WireActivity 
 function parsedOrThrow<T>(parsed: Parsed<T>, what: string): T & WithDrift {
   if (!parsed.ok) throw badShape(what, parsed.reason)
   return { ...parsed.value, drift: parsed.drift }
+}
+
+/** Requests in a row that fail with a 5xx before that is an outage: the service gives one for single valid objects. */
+const OUTAGE_AFTER = 5
+
+/** Makes the observer that logs once when a service stops answering, and once when it answers again, whoever asks and how often. */
+function watchOutages(log: Logger): OnAnswer {
+  const problems = makeLogOnce(log)
+  const failed = new Map<string, number>()
+  return ({ origin, status = 0, failure }) => {
+    if (failure === 'aborted') return
+    const isUnreachable = failure !== undefined && isServiceDown({ code: failure })
+    if (!isUnreachable && status < 500) {
+      failed.delete(origin)
+      problems.over(origin)
+      return
+    }
+    const times = (failed.get(origin) ?? 0) + 1
+    failed.set(origin, times)
+    if (!isUnreachable && times < OUTAGE_AFTER) return
+    const sentence = `the service at ${origin} does not answer; requests are tried again by themselves`
+    problems.say('warn', origin, sentence, { reason: failure ?? `status ${status}` })
+  }
 }

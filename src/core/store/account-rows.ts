@@ -97,7 +97,6 @@ async function findZone(tx: Tx, timezone: string): Promise<string> {
   )
 }
 
-/** Finds every account, oldest first. */
 export async function findAccounts(tx: Tx): Promise<Account[]> {
   return await tx.db.select().from(accounts).orderBy(asc(accounts.accountId))
 }

@@ -10,7 +10,6 @@ export function cleanNullable(text: string | null): string | null {
   return text === null ? null : cleanText(text)
 }
 
-/** Cleans the texts among the values of a row. */
 export function cleanRow<Row extends object>(row: Row): Row {
   const entries = Object.entries(row).map(([key, value]: [string, unknown]) => [
     key,

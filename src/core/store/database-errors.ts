@@ -118,7 +118,6 @@ export function empty(cause?: unknown): ConfigError {
   return new ConfigError('database_empty', message, { cause })
 }
 
-/** Makes the error for a database behind this version. */
 export function outdated(): ConfigError {
   const message = 'the database is older than this version of musette; run: musette migrate'
   return new ConfigError('database_unmigrated', message)

@@ -88,7 +88,6 @@ export function olderUntil(requestedAt: Date): Date {
 export type WorkoutFormat = 'erg' | 'zwo'
 type WorkoutFile = Readonly<typeof workoutFiles.$inferSelect>
 
-/** Finds the files of one workout, by format. */
 export async function findWorkoutFiles(
   tx: Tx,
   input: { accountId: number; workoutId: string },

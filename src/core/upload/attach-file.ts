@@ -30,7 +30,6 @@ const MIN_SAME_SHARE = 0.8
 /** The service's `power` may be a trailing mean over so many seconds. */
 const SMOOTHED_S = 5
 
-/** A whole FIT activity and its account. */
 export type WholeFile = { account: Account; fit: ReadFit; whole: WholeFit }
 
 /** The activity of a file, or why there is none; `isAwaited`: a candidate is not fetched yet; `isUnknown`: no activity has its start. */

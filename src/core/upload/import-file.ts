@@ -243,7 +243,6 @@ function describeFailedFile(results: readonly ContentResult[], account: string):
   return `${lines.join('\n')}\n\n${advice.join('\n')}\n`
 }
 
-/** Limits a list to a readable number of lines. */
 function shortenList(lines: readonly string[]): string[] {
   const more = lines.length - MAX_LINES
   return more > 0 ? [...lines.slice(0, MAX_LINES), `${more} more like these`] : [...lines]

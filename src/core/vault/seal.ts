@@ -52,7 +52,6 @@ export function makeSealer(secretKey: Buffer) {
   }
 }
 
-/** Returns the id of a key, which does not reveal it. */
 export function keyIdOf(secretKey: Buffer): string {
   return createHash('sha256').update(secretKey).digest('hex').slice(0, 8)
 }

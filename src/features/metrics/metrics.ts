@@ -126,7 +126,6 @@ type QueueHealth = Readonly<{
 /** What one scrape found; undefined parts did not answer. */
 export type HealthSnapshot = { database: readonly Reading[] | undefined; queue: QueueHealth | undefined }
 
-/** The gauges of the parts themselves. */
 const PART_HELPS: Gauges['helps'] = {
   part: {
     musette_up: 'Whether a part answers (1) or not (0); metrics of a part that does not answer are left out.',

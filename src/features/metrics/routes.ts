@@ -54,7 +54,6 @@ export async function registerMetrics(
   })
 }
 
-/** Loads the gauges of the core and of the features. */
 export async function loadGauges(features: readonly Feature[]): Promise<Gauges[]> {
   return [coreGauges, ...(await Promise.all(features.flatMap(({ gauges }) => gauges?.() ?? [])))]
 }

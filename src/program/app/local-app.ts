@@ -9,11 +9,11 @@ import { ACCOUNT_NAMES, ConfigError, commandFor, isAccountName } from '../../kit
 import { makeReleaseStack } from '../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 import type { Config } from '../config/config.ts'
-import { followCopiedData } from './copied-data.ts'
 import { finishRotation } from './key-rotation.ts'
 import {
   assertDatabase,
   type Database,
+  followCopiedData,
   openUnmigrated,
   type Preparation,
   prepareDatabase,

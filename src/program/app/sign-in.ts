@@ -42,7 +42,6 @@ export function signInWhenAllowed(...args: Parameters<typeof signInWithPassword>
   return retryWhenRateLimited(args[0], () => signInWithPassword(...args))
 }
 
-/** Finds the names of the accounts that are signed in. */
 export async function findSignedIn({ store }: Pick<App, 'store'>): Promise<Set<string>> {
   const accounts = await store.read(findAccounts)
   return new Set(accounts.flatMap(({ name, needsLogin }) => (needsLogin ? [] : [name])))

@@ -21,7 +21,6 @@ export const anyDuration = parsed((text) => {
 
 export const duration = (fallback: string) => anyDuration.prefault(fallback)
 
-/** A whole number from `least` to `most`. */
 export const numberWithin = (least: number, most: number) =>
   parsed((text) => {
     const number = Number(text)

@@ -81,7 +81,6 @@ export function defineSettings<Variables extends Record<string, z.ZodType>, Valu
 /** Every setting of several groups, in their order; `names` has also those with `_FILE`. */
 export type KnownSettings = ReturnType<typeof joinSettings>
 
-/** Joins groups of settings. */
 export function joinSettings(groups: readonly SettingsGroup[]) {
   const variables = new Map(groups.flatMap((group) => Object.entries(group.variables)))
   const fromFile = groups.flatMap((group) => group.fromFile)

@@ -61,7 +61,6 @@ export function assertTrustedFile(path: string, file: Stats): void {
     throw refuse(`others may write the settings in ${path}; run: ${chmodCommand(self, file, path)}`)
 }
 
-/** Finds the nearest folder at or above a path. */
 export function readNearest(path: string): string {
   return statIfThere(path) ? path : readNearest(dirname(path))
 }

@@ -6,7 +6,7 @@ import { readPlainFile, writeDurably } from '../../kit/files.ts'
 import { startWork } from '../../kit/release-stack.ts'
 import { MINUTE, sleep } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
-import { seenChangePath } from '../app/copied-data.ts'
+import { seenChangePath } from '../app/open-database.ts'
 
 /** How often it looks, ms: a few queries of small tables. */
 const LOOK_EVERY_MS = 1 * MINUTE

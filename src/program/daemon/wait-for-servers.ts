@@ -9,7 +9,7 @@ import { withClient } from '../../kit/postgres-client.ts'
 import { joinSignals, SECOND, sleep, waitFor } from '../../kit/time.ts'
 import { remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config } from '../config/config.ts'
-import { openWaitingWeb } from '../web/waiting-web.ts'
+import { openWaitingWeb } from '../web/health-routes.ts'
 
 /** The first and the longest pause before a server that is not up is looked at again, and how long it may take to answer, ms. */
 const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [1 * SECOND, 5 * SECOND]

@@ -14,8 +14,7 @@ import { formatMoment, SECOND } from '../../kit/time.ts'
 import { CONNECTIONS_BESIDE_FETCHES } from '../app/local-app.ts'
 import { readNewestBackup, remedyOf } from '../app/remedy.ts'
 import { type Finding, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
-import { findListed } from './check-listed.ts'
-import type { DoctorContext } from './doctor-context.ts'
+import { type DoctorContext, findListed } from './doctor-context.ts'
 
 const MIN_VERSION = 14
 /** Free connections for `status`, `sync`, `sql`, a migration and the doctor while the daemon runs. */

@@ -9,8 +9,7 @@ import { commandFor } from '../../kit/errors.ts'
 import { keysOf } from '../app/local-app.ts'
 import { NO_ACCOUNT } from '../frame/findings/core-sources.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
-import { findListed } from './check-listed.ts'
-import type { DoctorContext } from './doctor-context.ts'
+import { type DoctorContext, findListed } from './doctor-context.ts'
 
 /** Checks that each account is signed in, how old its tokens are, and what waits for it in files. */
 export async function checkLogins(context: DoctorContext): Promise<Finding[]> {

@@ -3,11 +3,14 @@ import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { openStore, type Store } from '../../core/store/store.ts'
 import { hasEmbeddedPostgres, openEmbeddedPostgres } from '../../embedded/embedded.ts'
 import { describeRecovery } from '../../embedded/not-ready.ts'
+import { FEATURES } from '../../features/index.ts'
 import { errorCode } from '../../kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../kit/release-stack.ts'
 import { joinSignals, SECOND } from '../../kit/time.ts'
 import type { Config, ConfigProblem } from '../config/config.ts'
-import type { FoundMirror } from '../frame/findings/facts.ts'
+import { collectFindings } from '../frame/findings/collect-findings.ts'
+import { type FoundMirror, makeFacts } from '../frame/findings/facts.ts'
+import { type Finding, leftOut } from '../frame/findings/finding.ts'
 
 /** The database as the checks find it; `mismatch` is the error of a schema that is not at this version. */
 type FoundDatabase =
@@ -86,4 +89,13 @@ async function openEmbedded(log: Logger, dataDir: string, defer: Defer): Promise
   within.clear()
   defer('embedded Postgres', () => embedded.close())
   return embedded.url
+}
+
+/** Finds what the judges of a check find. */
+export async function findListed({ config, mirror }: MirrorContext, check: string): Promise<Finding[]> {
+  const database = await mirror()
+  if ('reason' in database) return [leftOut(database.reason)]
+  return collectFindings(makeFacts({ config, store: database.store, features: FEATURES }, new Date()), {
+    check,
+  })
 }

@@ -7,7 +7,6 @@ import { DATABASE_VARIABLES, loadStates } from '../frame/findings/facts.ts'
 import { type Finding, leftOut, problem, problemOf } from '../frame/findings/finding.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkDropFolder } from './check-folders.ts'
-import { findListed } from './check-listed.ts'
 import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import {
   checkConfiguration,
@@ -18,7 +17,7 @@ import {
 } from './check-machine.ts'
 import { checkQueue, checkRedis } from './check-queue.ts'
 import { checkDaemon, checkService } from './check-service.ts'
-import { type DoctorContext, openDoctorContext } from './doctor-context.ts'
+import { type DoctorContext, findListed, openDoctorContext } from './doctor-context.ts'
 
 /** Checks one thing. Expected trouble and thrown errors become findings. */
 export type Check = Readonly<{

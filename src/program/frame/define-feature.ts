@@ -79,12 +79,10 @@ export type WebParts = Readonly<{
   setNoSuchPage: (send: (reply: FastifyReply) => FastifyReply) => void
 }>
 
-/** Makes a feature. */
 export function defineFeature(feature: Feature): Feature {
   return feature
 }
 
-/** Loads the settings of all features. */
 export async function loadSettings(features: readonly Feature[]): Promise<SettingsGroup[]> {
   return Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
 }

@@ -3,7 +3,6 @@ import type { FastifyReply } from 'fastify'
 /** The key of a row in a query or a path, up to Postgres's largest integer. */
 export const KEY = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
 
-/** Sends a file as a download. */
 export function sendFile(
   reply: FastifyReply,
   { name, content }: { name: string; content: string | Uint8Array },

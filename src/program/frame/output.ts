@@ -92,7 +92,6 @@ export function escapeControls(text: string): string {
   )
 }
 
-/** Returns the width of a line in columns of the terminal. */
 export function widthOf(line: string): number {
   // NFC composes Korean letters into syllables, which is how terminals show them.
   return isPlain(line) ? line.length : width(line.normalize('NFC').replace(INVISIBLE, ''))

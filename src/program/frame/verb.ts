@@ -5,7 +5,6 @@ import type { LocalApp } from '../app/local-app.ts'
 import type { Context, EXIT, Run, VerbOptions } from './context.ts'
 import { makeProgressLine, type ProgressLine } from './progress.ts'
 
-/** A verb of the program. */
 export type Verb = {
   /** as they are typed: `workout list` */
   words: string

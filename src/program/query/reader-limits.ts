@@ -46,7 +46,6 @@ export async function revokeFromPublic(tx: Tx, input: { readers: string; wholeSe
   }
 }
 
-/** Finds the open rights that a role has. */
 export async function findOpenRights(tx: Tx, name: string): Promise<OpenRight[]> {
   const { rows } = await tx.client.query<{ what: OpenRight }>(
     `select what from (values

@@ -140,7 +140,6 @@ export function mergeDeep(base: Summary, changes: Summary): Summary {
   return merged
 }
 
-/** The common fields of list and detail. */
 const UTC: Zone = { style: 3, name: 'UTC' }
 
 /** Formats a time as the service does: wall-clock time in the zone, with six decimals of a second, and the zone in its style. */

@@ -23,19 +23,16 @@ export function rest(loads: Loads, ms: number): Loads {
   return { tl, rl: mapLoad((part) => Math.max(rl[part], tl[part] * Math.exp(-1 / RECOVERY_DAYS[part]))) }
 }
 
-/** Returns the loads after an activity of this load. */
 export function train(loads: Loads, load: Load): Loads {
   const add = (old: Load, fading: Load) =>
     mapLoad((part) => old[part] + load[part] * (1 - Math.exp(-1 / fading[part])))
   return { tl: add(loads.tl, TRAINING_DAYS), rl: add(loads.rl, RECOVERY_DAYS) }
 }
 
-/** Makes a load part by part. */
 export function mapLoad(value: (part: keyof Load) => number): Load {
   return { low: value('low'), high: value('high'), peak: value('peak') }
 }
 
-/** Adds up the three parts. */
 export function totalOf(load: Load): number {
   return load.low + load.high + load.peak
 }
@@ -83,7 +80,6 @@ export function signatureAt({ base }: Body, { tl }: Loads): Signature {
   })
 }
 
-/** Returns a signature with every number times `factor`. */
 export function scaleSignature({ ftp, ltp, hie, pp }: Signature, factor: number): Signature {
   return makeSignature({ ftp: ftp * factor, ltp: ltp * factor, hie: hie * factor, pp: pp * factor })
 }
@@ -97,7 +93,6 @@ export function makeSignature({ ftp, ltp, hie, pp }: Signature): Signature {
 /** The energy left above threshold: `balanceJ` joules of `signature.hie`. */
 type Reserve = { balanceJ: number }
 
-/** Makes a rested reserve. */
 export function makeReserve(signature: Signature): Reserve {
   return { balanceJ: signature.hie * 1_000 }
 }
@@ -117,7 +112,6 @@ export function spendReserve(reserve: Reserve, signature: Signature, watts: numb
   return availablePower(reserve, signature)
 }
 
-/** Returns the maximal power available now, in watts. */
 export function availablePower(reserve: Reserve, signature: Signature): number {
   const spent = 1 - reserve.balanceJ / (signature.hie * 1_000)
   return signature.ftp + (signature.pp - signature.ftp) * (1 - spent * spent)

@@ -17,12 +17,10 @@ export function drawBell(random: Random): number {
   return (random() + random() + random() + random() - 2) * 1.7320508
 }
 
-/** Draws a number between `low` and `high`. */
 export function drawBetween(random: Random, low: number, high: number): number {
   return low + (high - low) * random()
 }
 
-/** Draws one of the choices by their weights. */
 export function drawOne<T>(random: Random, choices: ReadonlyArray<readonly [T, number]>): T {
   const total = choices.reduce((sum, [, weight]) => sum + weight, 0)
   let left = random() * total

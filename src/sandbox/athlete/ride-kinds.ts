@@ -69,7 +69,6 @@ const KINDS: Readonly<Record<RideKind, Kind>> = {
   },
 }
 
-/** Draws a name for a ride of this kind. */
 export function drawKindName(random: Random, kind: RideKind): string {
   return drawEven(random, KINDS[kind].names)
 }

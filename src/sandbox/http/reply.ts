@@ -1,7 +1,6 @@
 /** An answer that is not sent yet, so that a planned failure can cut or drop it. */
 export type Reply = { status: number; headers: Record<string, string>; body: Buffer }
 
-/** Makes an answer of any type. */
 export function makeReply(
   status: number,
   type: string,
@@ -42,7 +41,6 @@ export function html(status: number, page: string): Reply {
 export const SIGN_IN_PAGE =
   '<!doctype html><html><head><title>Sign in</title></head><body>Please sign in.</body></html>'
 
-/** Makes a redirect. */
 export function redirect(location: string, headers: Reply['headers'] = {}): Reply {
   return {
     status: 302,
@@ -51,7 +49,6 @@ export function redirect(location: string, headers: Reply['headers'] = {}): Repl
   }
 }
 
-/** Makes the answer that refuses a request. */
 export function refuse(status: number, error: string, headers: Reply['headers'] = {}): Reply {
   return json(status, { success: false, error }, headers)
 }

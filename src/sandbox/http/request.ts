@@ -13,7 +13,6 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024
 /** How long a request's body may take. */
 const BODY_WITHIN_MS = 30 * SECOND
 
-/** Makes a request from a message, in origin or absolute form. */
 export function makeRequest(message: IncomingMessage) {
   const target = (message.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/'
   const mark = target.indexOf('?')

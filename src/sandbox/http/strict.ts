@@ -62,7 +62,6 @@ export function checkForm(world: World, { message }: Request, form: URLSearchPar
   return false
 }
 
-/** Checks the parts of an upload. */
 export function checkParts(world: World, names: Iterable<string>): void {
   for (const name of names) if (name !== 'name') deviate(world, 'POST /oauth/upload', `the part ${name}`)
 }

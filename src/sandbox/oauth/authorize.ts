@@ -115,7 +115,6 @@ function consentPage(input: { action: string; application: string; username: str
   )
 }
 
-/** Returns the page for a request that must not be answered by a redirect. */
 function refusalPage(reason: string): string {
   return page('This request cannot be served', `<p>${escapeMarkup(reason)}</p>`)
 }

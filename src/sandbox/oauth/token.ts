@@ -4,7 +4,7 @@ import { json, type Reply } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import { checkForm } from '../http/strict.ts'
 import type { World } from '../world.ts'
-import type { Client } from './clients.ts'
+import type { Client } from './grant-book.ts'
 import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from './grant-book.ts'
 
 type Refusal = { error: string; description: string; status?: number }

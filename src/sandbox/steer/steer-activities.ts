@@ -77,7 +77,6 @@ export async function editActivity(world: World, request: Request, params: Param
 /** Deletes an activity: list and detail no longer have it. */
 export const deleteActivity = answerChange((nowMs) => ({ deletedMs: nowMs }))
 
-/** Brings a deleted or hidden activity back. */
 export const reviveActivity = answerChange(() => ({ deletedMs: null, hiddenAtMs: null }))
 
 function answerChange(change: (nowMs: number) => Partial<Activity>): Route['answer'] {

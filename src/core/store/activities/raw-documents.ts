@@ -107,7 +107,6 @@ export async function findRebuildProgress(tx: Tx, accountId: number): Promise<Re
   return row
 }
 
-/** Records the progress of an account's rebuild. */
 export async function recordRebuildProgress(tx: Tx, accountId: number, progress: RebuildProgress) {
   await tx.db
     .insert(rebuilds)
@@ -115,7 +114,6 @@ export async function recordRebuildProgress(tx: Tx, accountId: number, progress:
     .onConflictDoUpdate({ target: rebuilds.accountId, set: progress })
 }
 
-/** Records that a rebuild came to its end. */
 export async function recordRebuildEnded(tx: Tx, accountId: number): Promise<void> {
   await tx.db.delete(rebuilds).where(eq(rebuilds.accountId, accountId))
 }

@@ -76,7 +76,6 @@ type AppliedMigration = { moment: number; musette: string | undefined }
 /** Selects the migrations of a database, also from a journal without versions. */
 export const APPLIED = `SELECT m.created_at, to_jsonb(m) ->> 'musette' AS musette FROM ${JOURNAL} m ORDER BY 1`
 
-/** Makes an applied migration of a row of APPLIED. */
 export function makeApplied(moment: string | null, musette: string | null): AppliedMigration {
   return { moment: Number(moment), musette: musette ?? undefined }
 }
@@ -140,7 +139,6 @@ export async function readJournal(folder: string = migrationsFolder()): Promise<
   )
 }
 
-/** Returns the folder of the migrations. */
 export function migrationsFolder(): string {
   return join(PROGRAM_FOLDER, 'drizzle')
 }

@@ -13,7 +13,6 @@ export type Samples = {
   readonly columns: Readonly<Record<SampleField, Float64Array>>
 }
 
-/** The samples of one activity. */
 export type ActivitySamples = { readonly activityId: number; readonly samples: Samples }
 
 /**

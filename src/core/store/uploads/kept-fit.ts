@@ -25,7 +25,6 @@ import type { UploadKey } from './uploads.ts'
 /** A row without the key of its file. */
 type OfFile<Row> = Omit<Row, 'accountId' | 'contentId'>
 
-/** The rows of one FIT file. */
 export type FitRows = {
   file: OfFile<typeof fitFiles.$inferInsert>
   sessions: OfFile<typeof fitSessions.$inferInsert>[]

@@ -13,7 +13,6 @@ export function damaged(where: string, cause?: unknown): MusetteError {
   return new MusetteError('backup_damaged', message, { cause })
 }
 
-/** Makes the error for an archive of a later version. */
 export function newerBackup(version: string): ConfigError {
   const message = `the backup was made by musette ${version}, which is newer than this one; install that version or a later one`
   return new ConfigError('backup_newer', message)

@@ -26,7 +26,6 @@ const listed = {
 const TYPES = `select distinct activity_type as type from training.activities where activity_type is not null order by 1`
 const SEARCHED = makeFoldedSql(`concat_ws(' ', x.name, x.description)`)
 
-/** Finds activities by day, words and type. */
 export const findActivities = makeTool({
   name: 'find_activities',
   title: 'Find activities',

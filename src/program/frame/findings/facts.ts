@@ -113,7 +113,6 @@ function once<T>(find: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** A folder that the settings name. */
 type SettingsFolder = Readonly<{
   variable: string
   dirOf: (config: Config) => string | undefined

@@ -81,7 +81,6 @@ export type Finding = Readonly<{
     { state: 'ok' | 'calm' | 'warning' | 'left_out' } | { state: 'problem'; kind: ProblemKind }
   >
 
-/** Makes a finding of a rule. */
 export function makeFinding(rule: Rule, found: string, about: About = {}): Finding {
   const { severity } = rule
   const { account, since } = about
