@@ -4,8 +4,8 @@ import { ConfigError, errorCode } from '../kit/errors.ts'
 import { orMissing, orNone, readPlainFile, renameDurably } from '../kit/files.ts'
 import { quoteShell } from '../kit/text.ts'
 import { type Binaries, readEarlierPackage } from './binaries.ts'
-import { damaged, type Ended, explainEnd } from './explain-end.ts'
-import { createOwnDirectory, type Finished, type RunAs, removeOwnDirectory, runToEnd } from './run-as.ts'
+import { damaged, explainEnd } from './explain-end.ts'
+import { createOwnDirectory, type RunAs, removeOwnDirectory, runToEnd } from './run-as.ts'
 
 export type Tools = { runAs: RunAs; binaries: Binaries }
 
@@ -62,9 +62,8 @@ export async function createCluster(
 ) {
   await removeOwnDirectory(directory)
   await createOwnDirectory(tools.runAs, directory)
-  const made = await runToEnd(tools.runAs, [tools.binaries.initdb, ...initdbOptions(directory)], { cwd: '/' })
   const what = `cannot make a database in ${directory}`
-  if (made.code !== 0) throw await explainEnd({ dataDir, what }, endOf(made))
+  await runWhole(tools.runAs, [tools.binaries.initdb, ...initdbOptions(directory)], { dataDir, what })
   await writeSettings(tools, directory)
   const statements = [passwordStatement(password), `CREATE DATABASE ${DATABASE}`]
   await runSingleUser(tools, { dataDir, directory }, statements)
@@ -96,10 +95,12 @@ function initdbOptions(directory: string): string[] {
 async function writeSettings({ runAs }: Tools, cluster: string): Promise<void> {
   const script = 'umask 022; printf %s "$2" >"$1/postgresql.conf" && printf %s "$3" >"$1/pg_hba.conf"'
   const command = ['/bin/sh', '-c', script, 'sh', cluster, POSTGRESQL_CONF, PG_HBA_CONF]
-  const written = await runToEnd(runAs, command, { cwd: '/' })
-  if (written.code === 0) return
   const what = `cannot write the settings of the database in ${cluster}`
-  throw await explainEnd({ dataDir: dirname(cluster), what }, endOf(written))
+  await runWhole(runAs, command, { dataDir: dirname(cluster), what }).catch((error: Error) => {
+    if (errorCode(error) !== 'embedded_start_failed') throw error
+    const run = `rm ${quoteShell(join(cluster, 'postgresql.conf'))} ${quoteShell(join(cluster, 'pg_hba.conf'))}`
+    throw new ConfigError('embedded_settings', `${error.message}; musette makes both files anew; run: ${run}`)
+  })
 }
 
 /** Changes the owner of the files to the user that runs the server now. Only root can; others get a ConfigError. */
@@ -129,9 +130,18 @@ async function runSingleUser(
 ): Promise<void> {
   const command = [tools.binaries.postgres, '--single', '-D', directory, '-c', 'exit_on_error=on', 'postgres']
   const input = statements.map((statement) => `${statement}\n`).join('')
-  const finished = await runToEnd(tools.runAs, command, { cwd: '/', input })
   const what = `cannot set up the database in ${directory}`
-  if (finished.code !== 0) throw await explainEnd({ dataDir, what }, endOf(finished))
+  await runWhole(tools.runAs, command, { dataDir, what, input })
+}
+
+/** Runs a program to its end. Throws as explainEnd makes the errors when it does not end well. */
+async function runWhole(
+  runAs: RunAs,
+  command: readonly string[],
+  { dataDir, what, input = '' }: { dataDir: string; what: string; input?: string },
+): Promise<void> {
+  const { signal, code, output } = await runToEnd(runAs, command, { cwd: '/', input })
+  if (code !== 0) throw await explainEnd({ dataDir, what }, { how: signal ?? `exit code ${code}`, output })
 }
 
 /** Reads the major of the Postgres that a data directory is from; undefined when there is none. */
@@ -142,10 +152,6 @@ export async function readVersion(cluster: string): Promise<string | undefined> 
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined
     throw error
   }
-}
-
-function endOf({ signal, code, output }: Finished): Ended {
-  return { how: signal ?? `exit code ${code}`, output }
 }
 
 /** The superuser of the embedded Postgres, and its database. */

@@ -40,11 +40,19 @@ it.each([
   expect(sh('ls postgres')).toBe(before)
 })
 
-it('files that others may use are refused with the command that changes their mode', async () => {
+it.each([
+  ['that others may use', 'change their mode', 'chmod 755 postgres', /run: (chmod 700 .*)$/],
+  [
+    'of settings that link elsewhere',
+    'remove them',
+    'ln -sf /proc/version postgres/pg_hba.conf',
+    /run: (rm .*)$/,
+  ],
+])('files %s are refused with the command to %s', async (_what, _mend, change, suggested) => {
   await copyMade(made, folder)
-  execFileSync('chmod', ['755', place('postgres')])
+  execFileSync('sh', ['-c', change], { cwd: folder.path })
   const error = await open().catch((thrown: unknown) => thrown)
-  const [, command = ''] = /run: (chmod 700 .*)$/.exec(String(error)) ?? []
+  const [, command = ''] = suggested.exec(String(error)) ?? []
   execFileSync('sh', ['-c', command])
   await (await open()).close()
 })

@@ -170,10 +170,10 @@ async function acceptTokens(deps: RefreshDeps, state: LoginState, accepted: Cred
   if (accepted.refusals === 0) return
   const { accountId, name: account } = state.account
   state.lastRead = undefined
-  const ending = deps.vault.locked(accountId, async ({ credentials, recordRefusals }) => {
+  const ending = deps.vault.locked(accountId, async ({ credentials, recordState }) => {
     if (!credentials?.refusals || !isSamePair(credentials, accepted)) return
     const none = { refusals: 0, refusedSince: undefined, notBefore: undefined }
-    await recordRefusals({ ...none, needsLogin: false, reason: null })
+    await recordState({ ...none, needsLogin: false, reason: null })
     deps.log.info({ account }, 'the service accepts tokens again')
   })
   await ending.catch((error: unknown) => {

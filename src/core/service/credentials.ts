@@ -48,16 +48,13 @@ export type HeldCredentials = {
   save(pair: TokenPair, failures?: number): Promise<void>
   /** Sets `needsLogin` with the reason for a person, and resets the count of refusals. */
   park(reason: string): Promise<void>
-  /** Sets the count of refusals and the state that follows from it; `reason` is for a person. */
-  recordRefusals(
-    input: Refusals & Pick<Credentials, 'needsLogin' | 'notBefore'> & { reason: string | null },
+  /** Sets the count of refused tokens or of failed attempts, and the state that follows from it; `reason` is for a person. */
+  recordState(
+    input: Pick<Credentials, 'needsLogin' | 'notBefore' | 'refusedSince'> &
+      Partial<Pick<Credentials, 'refusals' | 'failures'>> & { reason: string | null },
   ): Promise<void>
   /** Records whether these are the rider's tokens; those of another rider park the account with the reason. */
   recordRider(input: { isOther: boolean; reason: string | null }): Promise<void>
-  /** Counts a failed attempt; the next one is made after `notBefore`. */
-  recordFailure(
-    input: { notBefore: Date; reason: string } & Pick<Credentials, 'needsLogin' | 'refusedSince'>,
-  ): Promise<void>
 }
 
 /** The part of the vault that the service's client uses. */

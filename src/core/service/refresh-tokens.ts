@@ -105,7 +105,7 @@ export async function recordRefusal(
     const error = tokensRefused(account, { needsLogin, refusedSince, notBefore })
     const isLong = lastedMs >= WARN_AFTER_MS
     const reason = isLong ? error.message : null
-    await held.recordRefusals({ refusals, refusedSince, needsLogin, notBefore, reason })
+    await held.recordState({ refusals, refusedSince, needsLogin, notBefore, reason })
     deps.log[isLong ? 'error' : 'warn']({ account: account.name, refusals }, error.message)
     return error
   })
@@ -183,7 +183,7 @@ async function fail(deps: RefreshDeps, account: LoginAccount, held: Held, error:
   const reason = needsLogin
     ? refreshPending(account, { cause: error, until: notBefore, needsLogin }).message
     : `tokens could not be refreshed (${code})`
-  await held.recordFailure({ notBefore, reason, needsLogin, refusedSince })
+  await held.recordState({ failures: failures + 1, notBefore, reason, needsLogin, refusedSince })
   const level = isServiceDown(error) ? 'debug' : 'warn'
   deps.log[level]({ account: account.name, code, not_before: notBefore }, 'tokens could not be refreshed')
   return { kind: 'failed' as const, cause: error, needsLogin }

@@ -1,8 +1,6 @@
-import { sql } from 'drizzle-orm'
 import { ConfigError, errorLine } from '../../kit/errors.ts'
 import type { HeldCredentials } from '../service/credentials.ts'
 import { mapDatabaseError } from '../store/database-errors.ts'
-import { credentials } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
 import { keepRider, recordRider } from './riders.ts'
 import { reseal, type SealedCredentials } from './seal.ts'
@@ -105,7 +103,7 @@ async function readUnderLock<T>(
     },
     park: (reason) =>
       recordLogin(tx, accountId, { refusals: 0, refusedSince: null, needsLogin: true, reason }),
-    recordRefusals: ({ refusedSince = null, notBefore = null, ...rest }) =>
+    recordState: ({ refusedSince = null, notBefore = null, ...rest }) =>
       recordLogin(tx, accountId, { refusedSince, notBefore, ...rest }),
     async recordRider({ isOther, reason }) {
       const sealed = state.newest
@@ -114,8 +112,6 @@ async function readUnderLock<T>(
       if (isOther || row?.isOther) await recordNeedsLogin(tx, accountId, reason)
       await recordRider(tx, parts.keys.sealerOf(sealed), { sealed, verdict, login: found })
     },
-    recordFailure: ({ refusedSince = null, ...failure }) =>
-      recordLogin(tx, accountId, { failures: sql`${credentials.failures} + 1`, refusedSince, ...failure }),
   }
 }
 

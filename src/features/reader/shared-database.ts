@@ -19,8 +19,6 @@ const HOLD_LOOK_EVERY_MS = 30 * SECOND
 /** The first start creates the files of the database, which takes long on a slow disk. */
 const SHARE_WITHIN_MS = 60 * SECOND
 const LOOK_EVERY_MS = 100
-/** How long `db-url` waits for the version of the database, ms. */
-const LOOK_WITHIN_MS = 2 * SECOND
 /** A connection of this name does not keep the database running. */
 const OURS = { application_name: 'musette' } as const
 
@@ -58,11 +56,7 @@ export async function shareDatabaseUrl(
  */
 export async function findSharedMismatch(config: Config): Promise<string | undefined> {
   const url = config.databaseUrl ?? (await readSharedUrl(config.dataDir, { withPassword: true }))
-  if (url === undefined) return undefined
-  const limits = { connectionTimeoutMillis: LOOK_WITHIN_MS, query_timeout: LOOK_WITHIN_MS }
-  return withClient({ ...OURS, ...limits, connectionString: url }, (client) =>
-    findMismatch({ rowsOf: async (text) => (await client.query({ text, rowMode: 'array' })).rows }),
-  ).catch(() => undefined)
+  return url && findMismatch(url)
 }
 
 /** Starts the background process and waits until one keeps the database running. Throws its failure. */

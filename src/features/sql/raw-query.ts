@@ -2,9 +2,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { empty, mapDatabaseError } from '../../core/store/database-errors.ts'
 import { ConfigError, errorCode, errorLine, isAbort } from '../../kit/errors.ts'
-import { withClient } from '../../kit/postgres-client.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
-import { SECOND } from '../../kit/time.ts'
 import { findMismatch, openDatabase } from '../../program/app/open-database.ts'
 import type { Config } from '../../program/config/config.ts'
 import { widthOf } from '../../program/frame/output.ts'
@@ -61,7 +59,8 @@ export async function openDatabaseQueries(
     const { open } = makeReadingSessions({ log, readers: 'people', find })
     const [queries, mismatch] = await Promise.all([
       openQueries({ ...options, connectionString, ...(!write && { open }) }),
-      findOwnMismatch(connectionString),
+      // As the owner, beside the session: a reading login does not see the version of the database.
+      findMismatch(connectionString),
     ])
     if (mismatch !== undefined) onNotice?.({ severity: 'WARNING', message: mismatch })
     return {
@@ -78,18 +77,6 @@ export async function openDatabaseQueries(
     await database.close()
     throw error
   }
-}
-
-/** How long the version of the database is waited for, ms. */
-const LOOK_WITHIN_MS = 2 * SECOND
-
-/** Finds the mismatch as the owner, beside the session: a reading login does not see the version of the database. */
-async function findOwnMismatch(connectionString: string): Promise<string | undefined> {
-  const limits = { connectionTimeoutMillis: LOOK_WITHIN_MS, query_timeout: LOOK_WITHIN_MS }
-  const config = { ...limits, connectionString, application_name: 'musette sql', typed: true }
-  return withClient(config, (client) =>
-    findMismatch({ rowsOf: async (text) => (await client.query({ text, rowMode: 'array' })).rows }),
-  ).catch(() => undefined)
 }
 
 const OUT_OF_MEMORY = '53200'

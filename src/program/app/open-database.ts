@@ -6,10 +6,9 @@ import type { Migrated } from '../../core/store/migrate.ts'
 import { checkServer } from '../../core/store/migration/check-server.ts'
 import type { MigrationPlan } from '../../core/store/migration/migration-plan.ts'
 import {
-  APPLIED,
   checkSchema,
   compareVersions,
-  makeApplied,
+  findApplied,
   readMigrations,
 } from '../../core/store/migration/schema-version.ts'
 import type { Store } from '../../core/store/store.ts'
@@ -17,6 +16,7 @@ import type { MajorChange, Servers } from '../../embedded/change-major.ts'
 import { ConfigError, errorCode, errorLine } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { quoteShell } from '../../kit/text.ts'
+import { SECOND } from '../../kit/time.ts'
 import type { Config } from '../config/config.ts'
 
 export type Database = {
@@ -230,13 +230,19 @@ export async function prepareDatabase(
   }
 }
 
-/** Finds facts and command for a reader of a database of another version. Undefined for this version, and if the login cannot see it. */
-export async function findMismatch(queries: {
-  rowsOf(text: string): Promise<ReadonlyArray<ReadonlyArray<string | null>>>
-}): Promise<string | undefined> {
-  const rows = await queries.rowsOf(APPLIED).catch(() => [])
-  if (rows.length === 0) return undefined
-  const applied = rows.map(([moment, musette]) => makeApplied(moment ?? null, musette ?? null))
+/** How long the version of a database that is read is waited for, ms. */
+const LOOK_WITHIN_MS = 2 * SECOND
+
+/**
+ * Finds facts and command for a reader of a database of another version. Undefined for this version, and when the database does not
+ * answer soon or the login cannot see its version.
+ */
+export async function findMismatch(connectionString: string): Promise<string | undefined> {
+  const { withClient } = await import('../../kit/postgres-client.ts')
+  const limits = { connectionTimeoutMillis: LOOK_WITHIN_MS, query_timeout: LOOK_WITHIN_MS }
+  const options = { ...limits, connectionString, application_name: 'musette', typed: true }
+  const applied = await withClient(options, findApplied).catch(() => [])
+  if (applied.length === 0) return undefined
   try {
     const { version, target } = compareVersions(applied, await readMigrations())
     return version < target ? outdated().message : undefined

@@ -51,6 +51,7 @@ function addressOf(url = ''): string | undefined {
   return quoteShell(`${protocol}//${host}${pathname}${servers.size > 0 ? `?${servers}` : ''}`)
 }
 
+const AGAIN: Remedy = { hint: 'run it again' }
 const LATER: Remedy = { hint: 'the service does not work at the moment; run it again later' }
 const CLIENT: Remedy = { hint: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET' }
 
@@ -60,7 +61,7 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_disk_full: ofFullDisk,
   embedded_damaged: ofDamagedFiles,
   embedded_start_failed: ofDatabase,
-  database_memory: () => ({ hint: 'run it again' }),
+  database_memory: () => AGAIN,
   database_busy: () => ({ hint: 'run it again in a moment' }),
   database_error: () => ({ hint: 'run it again with MUSETTE_LOG_LEVEL=debug' }),
   database_damaged: () => ({ hint: 'the doctor names the tables and what to do', run: 'musette doctor' }),
@@ -71,10 +72,10 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
     hint: 'look whether MUSETTE_BASE_URL is https: or http: there',
     ...probeOf(config),
   }),
-  timeout: () => ({ hint: 'run it again' }),
+  timeout: () => AGAIN,
   server_error: () => LATER,
   refresh_pending: () => LATER,
-  account_moved: () => ({ hint: 'run it again' }),
+  account_moved: () => AGAIN,
   rate_limited: () => ({ hint: 'the service limits the rate of requests; run it again later' }),
   not_json: ofWrongAddress,
   rejected: ofWrongAddress,
@@ -137,12 +138,8 @@ function readNames(dir: string): string[] {
 export function readNewestBackup(config: Pick<RemedyConfig, 'features' | 'dataDir' | 'databaseUrl'>) {
   for (const { backups } of config.features.keys()) {
     const { dir, names } = backups?.(config) ?? {}
-    if (dir === undefined) continue
-    const newest = readNames(dir)
-      .filter((name) => names?.test(name))
-      .sort()
-      .at(-1)
-    if (newest !== undefined) return join(dir, newest)
+    const kept = dir === undefined ? [] : readNames(dir).filter((name) => names?.test(name))
+    if (dir !== undefined && kept.length > 0) return join(dir, kept.sort().at(-1) ?? '')
   }
   return undefined
 }

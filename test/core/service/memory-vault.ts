@@ -9,7 +9,7 @@ export type MemoryVault = TokenVault & {
   rows: Map<number, Credentials>
   /** what was written, in order: `save`, `park`, `failure`, `refusals` */
   writes: string[]
-  /** what `park` and `recordFailure` were told to keep for a person to read */
+  /** what `park` and `recordState` were told to keep for a person to read */
   reasons: string[]
 }
 
@@ -60,17 +60,13 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
       reasons.push(reason)
       change(accountId, { needsLogin: true, refusals: 0, refusedSince: undefined }, 'park')
     },
-    async recordRefusals({ reason, ...changes }) {
+    async recordState({ reason, ...changes }) {
       if (reason !== null) reasons.push(reason)
-      change(accountId, changes, 'refusals')
+      change(accountId, changes, changes.failures === undefined ? 'refusals' : 'failure')
     },
     async recordRider({ isOther, reason }) {
       if (reason !== null) reasons.push(reason)
       change(accountId, isOther ? { needsLogin: true } : { isRiderCompared: true }, 'rider')
-    },
-    async recordFailure({ reason, ...changes }) {
-      reasons.push(reason)
-      change(accountId, { failures: (stored.get(accountId)?.failures ?? 0) + 1, ...changes }, 'failure')
     },
   })
 

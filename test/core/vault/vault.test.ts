@@ -52,8 +52,8 @@ test('a sealed value opens only whole, with its key, account and field', () => {
 test('a saved pair is in the table when the lock is released, and clears the failures and needs_login of the account', async () => {
   const { store, vault, accountId } = await openVault()
   const notBefore = new Date('2024-06-01T13:00:00Z')
-  const failure = { notBefore, reason: 'timed out', needsLogin: false, refusedSince: undefined }
-  await vault.locked(accountId, (held) => held.recordFailure(failure))
+  const failure = { failures: 1, notBefore, reason: 'timed out', needsLogin: false, refusedSince: undefined }
+  await vault.locked(accountId, (held) => held.recordState(failure))
   expect(await vault.read(accountId)).toMatchObject({ failures: 1, notBefore, needsLogin: false })
   await vault.locked(accountId, (held) => held.park('refused'))
   expect(await vault.read(accountId)).toMatchObject({ failures: 1, needsLogin: true })
@@ -72,8 +72,7 @@ test.each([
   const { vault, accountId } = await openVault()
   const refused = { needsLogin: true, refusedSince: pairAt(1).obtainedAt, notBefore: pairAt(2).obtainedAt }
   await vault.locked(accountId, async (held) => {
-    await held.recordRefusals({ ...refused, refusals, reason: 'refused' })
-    await held.recordFailure({ ...refused, reason: 'refused' })
+    await held.recordState({ ...refused, refusals, failures: 1, reason: 'refused' })
   })
   expect(await vault.read(accountId)).toMatchObject({ ...refused, refusals, failures: 1 })
   await vault.locked(accountId, (held) => held.save(pairAt(5)))

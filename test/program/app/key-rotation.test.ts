@@ -36,8 +36,8 @@ const waitsForLock = (url: string, count: number) =>
 test('a rotation seals the whole login with the new key and changes nothing else', async () => {
   const { vault, vaultOn, store, accountId, next, rotate } = await openRotatable()
   const notBefore = new Date('2024-06-01T13:00:00Z')
-  const failure = { notBefore, reason: 'timed out', needsLogin: false, refusedSince: undefined }
-  await vault.locked(accountId, (held) => held.recordFailure(failure))
+  const failure = { failures: 1, notBefore, reason: 'timed out', needsLogin: false, refusedSince: undefined }
+  await vault.locked(accountId, (held) => held.recordState(failure))
   await vault.locked(accountId, (held) => held.park('refused'))
   const before = await vault.read(accountId)
   expect(await rotate()).toEqual({ logins: 1, unreadable: [] })

@@ -73,25 +73,24 @@ export function compareVersions(applied: readonly AppliedMigration[], known: rea
 /** A migration that a database has: the moment it was generated, ms since 1970, and the version of musette that applied it. */
 type AppliedMigration = { moment: number; musette: string | undefined }
 
-/** Selects the migrations of a database, also from a journal without versions. */
-export const APPLIED = `SELECT m.created_at, to_jsonb(m) ->> 'musette' AS musette FROM ${JOURNAL} m ORDER BY 1`
-
-export function makeApplied(moment: string | null, musette: string | null): AppliedMigration {
-  return { moment: Number(moment), musette: musette ?? undefined }
-}
-
 /** Finds the migrations that the database has, each as the moment it was generated, ms since 1970. */
 export async function findMigrations(client: pg.ClientBase): Promise<number[]> {
   return (await findApplied(client)).map(({ moment }) => moment)
 }
 
-async function findApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
+export async function findApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
   const known = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [
     JOURNAL,
   ])
   if (!known.rows[0]?.found) return []
-  const { rows } = await client.query<{ created_at: string | null; musette: string | null }>(APPLIED)
-  return rows.map((row) => makeApplied(row.created_at, row.musette))
+  // A journal of 1.0 has no versions.
+  const { rows } = await client.query<{ created_at: string | null; musette: string | null }>(
+    `SELECT m.created_at, to_jsonb(m) ->> 'musette' AS musette FROM ${JOURNAL} m ORDER BY 1`,
+  )
+  return rows.map(({ created_at, musette }) => ({
+    moment: Number(created_at),
+    musette: musette ?? undefined,
+  }))
 }
 
 /** Tables, views and sequences that are not of Postgres, an extension, the queue or the lock of migrations; first those in place of ours. */

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { DROP_MODE } from '../../../core/dropfolder/drop-folder.ts'
 import { moveToFolder } from '../../../core/dropfolder/move-to-folder.ts'
@@ -20,6 +18,7 @@ import { closeAfter } from '../../../kit/release-stack.ts'
 import { HOUR } from '../../../kit/time.ts'
 import type { App } from '../app.ts'
 import { accountNamed } from '../local-app.ts'
+import { sourceAt } from './named-files.ts'
 
 /** The folder inside the drop folder where a file stands until all of it has arrived; scans pass over hidden folders. */
 const ARRIVING = '.arriving'
@@ -86,9 +85,7 @@ async function receive(
   try {
     for await (const chunk of input.bytes) await file.write(chunk)
     await file.commit()
-    const judged = await closeAfter(await arriving.open(arrived), async (whole) =>
-      judge(name, await readSource(whole)),
-    )
+    const judged = await judge(name, await sourceAt(() => arriving.open(arrived)))
     if (!judged.accepted) return judged
     const ids = judged.contents.map(({ contentId }) => contentId)
     const { rows } = await app.store.read((tx) =>
@@ -123,17 +120,6 @@ async function judge(name: string, source: ByteSource): Promise<Dropped> {
   }
   // The files of an archive have separate results: failed/ names those that cannot be read.
   return contents.length > 0 ? { accepted: true, fileName: name, contents } : { accepted: false, reason }
-}
-
-/** Makes a source of bytes from an open file, which may be closed when they are read. */
-export async function readSource(file: FileHandle): Promise<ByteSource> {
-  const { size: sizeBytes } = await file.stat()
-  return {
-    sizeBytes,
-    // The end of a range is inclusive for a stream, exclusive for a ByteSource.
-    open: ({ start, end } = { start: 0, end: sizeBytes }) =>
-      start < end ? file.createReadStream({ start, end: end - 1, autoClose: false }) : Readable.from([]),
-  }
 }
 
 /** Makes a name that the folder accepts and scans, with its own ending. */

@@ -86,7 +86,7 @@ function describeUnread(error: unknown): string {
 }
 
 /** Makes a source of the bytes of a file, which is opened anew for each range. Throws the errors of `openFile`. */
-async function sourceAt(openFile: () => Promise<FileHandle>): Promise<ByteSource> {
+export async function sourceAt(openFile: () => Promise<FileHandle>): Promise<ByteSource> {
   const { size } = await closeAfter(await openFile(), (file) => file.stat())
   async function* read({ start, end } = { start: 0, end: size }) {
     // The end of a range is inclusive for a stream, exclusive for a ByteSource.
