@@ -97,10 +97,12 @@ export function findWorkout(world: World, path: string): Workout | undefined {
   return listWorkouts(world).find((workout) => workout.path === path && !workout.deleted)
 }
 
+const count = z.number().int().positive()
+
 /** The settings of the sandbox's behaviour (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
 export const settingsSchema = z.strictObject({
   /** The number of newest activities that the list keeps; null for all. */
-  list_cap: z.number().int().positive().nullable().default(null),
+  list_cap: count.nullable().default(null),
   /** Start dates: in UTC, as in every published answer; in UTC in the list and with a zone in the detail; or with a zone in both. */
   dates: z.enum(['utc', 'detail', 'zone']).default('utc'),
   /** How long after an upload the samples are ready. */
@@ -110,17 +112,9 @@ export const settingsSchema = z.strictObject({
   /** A used refresh token ends the whole grant. */
   reuse_revokes_grant: z.boolean().default(false),
   /** A week (service document, Limits). */
-  access_token_seconds: z
-    .number()
-    .int()
-    .positive()
-    .default((7 * DAY) / SECOND),
+  access_token_seconds: count.default((7 * DAY) / SECOND),
   /** How long a refresh token lives; two weeks is the default of the service's library. */
-  refresh_token_seconds: z
-    .number()
-    .int()
-    .positive()
-    .default((14 * DAY) / SECOND),
+  refresh_token_seconds: count.default((14 * DAY) / SECOND),
   /** Shifts the Date header and every time of the service. */
   clock_skew_ms: z.number().int().default(0),
   /** The delay of every answer. */
@@ -148,17 +142,17 @@ export function makeCounts() {
 /** Room for some thirty rides with samples, small compared to the process. */
 const MAX_CACHED_BYTES = 48 * 1024 * 1024
 
-/** Returns the body of a key, or makes and keeps it; the least recently used ones make room. */
+/** Returns the body of a key, or makes and keeps it; the oldest ones make room. */
 export function cachedBody({ bodies }: World, key: string, write: () => string): Buffer {
   const known = bodies.kept.get(key)
-  const body = known ?? Buffer.from(write())
-  bodies.kept.delete(key)
-  bodies.kept.set(key, body)
-  if (!known) bodies.bytes += body.length
+  if (known) return known
+  const body = Buffer.from(write())
   for (const [oldest, old] of bodies.kept) {
-    if (bodies.bytes <= MAX_CACHED_BYTES || oldest === key) break
+    if (bodies.bytes + body.length <= MAX_CACHED_BYTES) break
     bodies.kept.delete(oldest)
     bodies.bytes -= old.length
   }
+  bodies.kept.set(key, body)
+  bodies.bytes += body.length
   return body
 }

@@ -19,18 +19,18 @@ export function becomeOwner(dataDir: string, argv: readonly string[]): void {
   const owner = readUser(folder)
   const whose = `the data directory ${dataDir} belongs to ${owner.name ?? `user ${owner.uid}`}`
   const command = `run: ${commandAs(owner, dataDir, argv)}`
+  const refuse = (why: string, cause: unknown) =>
+    new ConfigError('not_the_owner', `${whose}, ${why} ${command}`, { cause })
   try {
     switchTo(owner)
   } catch (cause) {
-    const message = `${whose}, and root may not become that user here (${errorCode(cause)}); ${command}`
-    throw new ConfigError('not_the_owner', message, { cause })
+    throw refuse(`and root may not become that user here (${errorCode(cause)});`, cause)
   }
   try {
     assertReadable()
   } catch (cause) {
     const mend = 'install musette where every user can read it, then'
-    const message = `${whose}, who cannot read the program (${errorLine(cause)}); ${mend} ${command}`
-    throw new ConfigError('not_the_owner', message, { cause })
+    throw refuse(`who cannot read the program (${errorLine(cause)}); ${mend}`, cause)
   }
 }
 

@@ -53,7 +53,7 @@ export async function dropFile(
     // Another database would send the file for its own account of this name.
     await claimFolderOrThrow(dir, await app.store.read(findIdentity))
     return await closeAfter(await openBelow(dir, steps, 'makeInner'), async (folder) =>
-      closeAfter(await openArriving(dir), (arriving) =>
+      closeAfter(await openBelow(dir, [ARRIVING], 'makeInner', 0o700), (arriving) =>
         receive(app, { ...input, account, folder, arriving }),
       ),
     )
@@ -61,10 +61,6 @@ export async function dropFile(
     if (errorCode(error) !== 'not_a_folder') throw error
     return { accepted: false, reason: errorLine(error) }
   }
-}
-
-async function openArriving(dir: string): Promise<Folder> {
-  return closeAfter(await openFolder(dir), (root) => root.makeInner(ARRIVING, 0o700))
 }
 
 /** Takes the bytes into one folder, judges them, and moves the whole file into the other. */
