@@ -6,7 +6,7 @@ import { closeAfter } from '../../kit/release-stack.ts'
 import { onDisk } from './archive/backup-errors.ts'
 import type { Manifest } from './archive/manifest.ts'
 import { openArchive } from './archive/read-archive.ts'
-import { COMPLETE } from './settings.ts'
+import { COMPLETE } from './backup-name.ts'
 
 /** The incomplete file of a killed scheduled backup: the name of a complete one with an ending. */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/

@@ -4,9 +4,7 @@ import { DAY } from '../../kit/time.ts'
 import { anyDuration, folder, numberWithin } from '../../program/config/checks.ts'
 import type { Config } from '../../program/config/config.ts'
 import { type BeforeChange, defineSettings, type ReadBackups } from '../../program/config/define-settings.ts'
-
-/** The name of a complete backup that a schedule made: files under other names are never touched. */
-export const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-([0-9a-f]{8}))?\.tar$/
+import { COMPLETE } from './backup-name.ts'
 
 const WITHOUT = 'off'
 

@@ -20,31 +20,30 @@ export function limitConnections(server: FastifyInstance): void {
   const unknown = new Set<Socket>()
   const idle = new Set<Socket>()
   let open = 0
+  const forget = (socket: Socket) => {
+    unknown.delete(socket)
+    idle.delete(socket)
+  }
   server.server.on('connection', (socket: Socket) => {
     open += 1
     socket.once('close', () => {
       open -= 1
-      unknown.delete(socket)
-      idle.delete(socket)
+      forget(socket)
     })
     if (open > MAX_CONNECTIONS) {
       const [oldest = socket] = [...unknown, ...idle]
-      unknown.delete(oldest)
-      idle.delete(oldest)
+      forget(oldest)
       oldest.destroy()
     }
     if (!socket.destroyed) unknown.add(socket)
   })
   // This hook runs after the check of the token, when the body is here or goes to a route for files.
   server.addHook('preHandler', async ({ signedIn, raw }) => {
-    if (!signedIn) return
-    unknown.delete(raw.socket)
-    idle.delete(raw.socket)
+    if (signedIn) forget(raw.socket)
   })
   server.addHook('onResponse', async ({ signedIn, raw: { socket } }) => {
     if (!signedIn || socket.destroyed) return
-    unknown.delete(socket)
-    idle.delete(socket)
+    forget(socket)
     idle.add(socket)
   })
   server.addHook('onSend', async ({ signedIn }, reply) => {
