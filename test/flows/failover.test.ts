@@ -41,7 +41,9 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
       message: expect.stringContaining('write the address of the primary into DATABASE_URL'),
     })
     const patience = { signal: new AbortController().signal, withinMs: 5_000 }
-    expect(await tryDatabase(two.url, patience)).toContain('is a standby and read-only')
+    expect(await tryDatabase(two.url, patience)).toMatchObject({
+      reason: expect.stringContaining('is a standby and read-only'),
+    })
     const read = await withClient({ connectionString: two.url, typed: true }, (client) =>
       client.query('select 1'),
     )

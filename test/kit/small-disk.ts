@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { errorCode } from '../../src/kit/errors.ts'
 import { openForTest } from './open-for.ts'
 import { openTempDir } from './temp-dir.ts'
 
@@ -20,11 +21,13 @@ export async function openSmallDisk(megabytes: number, files = 0): Promise<strin
   return folder.path
 }
 
-/** Fills a disk with a file `.filler` but for some bytes, and returns the path of that file. */
-export async function fillDisk(folder: string, leftBytes = 0): Promise<string> {
-  const path = join(folder, '.filler')
+/** Fills a disk, on which others may write meanwhile, with a file but for some bytes, and returns the path of that file. */
+export async function fillDisk(folder: string, leftBytes = 0, name = '.filler'): Promise<string> {
+  const path = join(folder, name)
   const { bavail, bsize } = await statfs(folder)
-  await writeFile(path, Buffer.alloc(bavail * bsize - leftBytes))
+  await writeFile(path, Buffer.alloc(bavail * bsize - leftBytes)).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOSPC') throw error
+  })
   return path
 }
 

@@ -32,6 +32,12 @@ class PostgresCause extends Error {
 
 // serialization_failure, deadlock_detected, lock_not_available, query_canceled (a timeout), and the same in prepared form
 const BUSY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04'])
+/** What a server lacks for a statement, by SQLSTATE: the code of the error, and the beginning of its sentence. */
+const LACKS: Readonly<Record<string, readonly [code: string, lack: string]>> = {
+  '53100': ['database_disk_full', 'the disk of the database is full'],
+  '53200': ['database_memory', 'the database has no memory for a statement'],
+  '53400': ['database_limit', 'a statement reached a limit that the settings of the database have'],
+}
 const LOGIN_REFUSED: ReadonlySet<string> = new Set(['28P01', '28000', '3D000'])
 /** The driver's error for a URL without a password; it has no code. */
 const WITHOUT_PASSWORD = 'SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
@@ -80,10 +86,8 @@ function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: D
     const sentence = `the database takes no more connections: ${message}; close programs that hold them, or let an administrator type ALTER ROLE … CONNECTION LIMIT -1, ALTER DATABASE … CONNECTION LIMIT -1 or raise max_connections, whichever it is`
     return transient('database_full', sentence)
   }
-  if (sqlstate === '53100')
-    return transient('database_disk_full', `the disk of the database is full: ${message}`)
-  if (sqlstate === '53200')
-    return transient('database_memory', `the database has no memory for a statement: ${message}`)
+  const [code, lack] = LACKS[sqlstate] ?? []
+  if (code) return transient(code, `${lack}: ${message}`)
   // 55000 of a connection: ALTER DATABASE … ALLOW_CONNECTIONS false, during a restore for instance.
   if (/^(57P0|53|08|58)/.test(sqlstate) || (step === 'connect' && sqlstate === '55000'))
     return transient('database_unreachable', `the database does not work at the moment: ${message}`)

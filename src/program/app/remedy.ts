@@ -62,6 +62,7 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   embedded_damaged: ofDamagedFiles,
   embedded_start_failed: ofDatabase,
   database_memory: () => AGAIN,
+  database_limit: () => ({ hint: 'raise that setting of the server' }),
   database_busy: () => ({ hint: 'run it again in a moment' }),
   database_error: () => ({ hint: 'run it again with MUSETTE_LOG_LEVEL=debug' }),
   database_damaged: () => ({ hint: 'the doctor names the tables and what to do', run: 'musette doctor' }),
@@ -106,7 +107,8 @@ function ofDatabase({ databaseUrl, dataDir }: RemedyConfig): Remedy {
 }
 
 function ofFullDisk({ databaseUrl, dataDir }: RemedyConfig): Remedy {
-  if (databaseUrl !== undefined) return { hint: 'make room on the disk of its server' }
+  if (databaseUrl !== undefined)
+    return { hint: 'make room on the disk of its server, and try it again', run: 'musette doctor' }
   return { hint: 'make room', run: `df -h ${quoteShell(dataDir)}` }
 }
 

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import type { DropFolder } from '../../core/dropfolder/drop-folder.ts'
 import type { Jobs } from '../../core/jobs/jobs.ts'
 import type { AccountHealth } from '../../core/store/account-status.ts'
+import { tryWrite } from '../../core/store/try-write.ts'
 import { errorCode } from '../../kit/errors.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
@@ -12,6 +13,8 @@ import type { Role } from './roles.ts'
 
 /** Any client may request the readiness, so database and queue are read at most once in this time. */
 const KEEP_MS = 1 * SECOND
+/** How often a write is tried, because each takes the number of a transaction. */
+const WRITE_EVERY_MS = 5 * SECOND
 /** A walk over a hundred thousand files on a slow share takes minutes; one that takes longer hangs. */
 const LONGEST_WALK_MS = 10 * MINUTE
 /** Shorter than the timeout of `musette healthcheck`, so that its answer names the missing part. */
@@ -34,6 +37,9 @@ export function makeReadiness(
 ): () => Promise<Readiness> {
   const { config } = deps.app
   const options = { keepMs: KEEP_MS, timeoutMs: TIMEOUT_MS }
+  const written = makeCachedProbe(() => deps.app.store.transaction(tryWrite), {
+    keepMs: () => WRITE_EVERY_MS,
+  })
   const database = makeCachedProbe(async () => {
     const facts = makeFacts(deps.app, new Date())
     const { identity } = await facts.identity()
@@ -41,6 +47,7 @@ export function makeReadiness(
     await deps.app.store.transaction(({ client }) =>
       client.query('SELECT FROM musette.locks WHERE false FOR UPDATE'),
     )
+    await written()
     return {
       identity,
       accounts: await facts.health(),
@@ -85,7 +92,8 @@ export function makeReadiness(
 
 /** Returns the state as text. Of an error only the code is shown: the message may contain hosts and users, and no login is needed. */
 function stateOf(probed: PromiseSettledResult<unknown>): string {
-  return probed.status === 'fulfilled'
-    ? 'ok'
-    : `unreachable (${errorCode(probed.reason)}); run: musette status`
+  if (probed.status === 'fulfilled') return 'ok'
+  const code = errorCode(probed.reason)
+  if (code === 'database_disk_full') return 'its disk is full; run: musette doctor'
+  return `unreachable (${code}); run: musette status`
 }

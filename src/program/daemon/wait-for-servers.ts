@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { REPLICA } from '../../core/jobs/backend.ts'
 import { fetchRedisFacts } from '../../core/jobs/redis.ts'
 import { mapDatabaseError } from '../../core/store/database-errors.ts'
+import { tryRoom } from '../../core/store/try-write.ts'
 import { connectReason, errorCode, errorLine, isNotUpYet, TransientError } from '../../kit/errors.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
 import { UNFIT } from '../../kit/postgres/read-only-server.ts'
@@ -33,17 +34,18 @@ export async function waitForServers(
       const patience = { signal, withinMs: ANSWER_WITHIN_MS }
       const looks = SERVERS.map(async ({ setting, attempt, ...server }) => {
         const url = config[setting]
-        return { ...server, reason: url === undefined ? undefined : await attempt(url, patience) }
+        return { ...server, absence: url === undefined ? undefined : await attempt(url, patience) }
       })
       parts = {}
-      for (const { part, variable, code, reason } of await Promise.all(looks)) {
-        if (reason === undefined) {
+      for (const { part, variable, code, absence } of await Promise.all(looks)) {
+        if (absence === undefined) {
           problems.over(part)
           continue
         }
-        parts[part] = 'not up yet; musette waits for it'
-        const sentence = `waiting for the ${part}, which ${variable} names, to be up: ${reason}`
-        problems.say('warn', part, withRemedy(sentence, remedyOf({ code }, config)))
+        const isFull = absence.code === 'database_disk_full'
+        parts[part] = `${isFull ? 'its disk is full' : 'not up yet'}; musette waits for it`
+        const sentence = `waiting for the ${part}, which ${variable} names, to be up: ${absence.reason}`
+        problems.say('warn', part, withRemedy(sentence, remedyOf({ code, ...absence }, config)))
       }
       if (Object.keys(parts).length === 0) return
       web ??= http && (await openWaitingWeb({ parts: () => parts }, http))
@@ -66,6 +68,12 @@ const SERVERS = [
   },
 ]
 
+/** Why a server is not up yet, in a few words; `code`: of an error that has a remedy of its own. */
+type Absence = { reason: string; code?: string }
+
+/** Codes of a database that has no room to write now. */
+const LACKS_ROOM: ReadonlySet<string> = new Set(['database_disk_full', 'database_memory', 'database_limit'])
+
 type Patience = { signal: AbortSignal; withinMs: number }
 
 /** Connects to the database once. Returns and throws as tryServer; ConfigError `database_login_refused` for a wrong password, for instance. */
@@ -76,7 +84,11 @@ export function tryDatabase(connectionString: string, patience: Patience) {
     connectionTimeoutMillis: patience.withinMs,
   }
   return tryServer(patience, async (signal) => {
-    const answer = withClient(config, (client) => client.query(''))
+    // A server that is only read is waited for by whoever writes there.
+    const answer = withClient(config, async (client) => {
+      await client.query('')
+      if (client.takesWrites) await tryRoom(client)
+    })
     await waitFor(answer, signal).catch((error: unknown) => {
       throw isNotUpYet(error) ? error : mapDatabaseError(error, 'connect')
     })
@@ -94,23 +106,26 @@ export function tryRedis(url: string, patience: Patience) {
 }
 
 /**
- * Looks at a server once. Returns undefined when it answers, or in a few words why it is not up yet, also when it has not answered after
- * `withinMs`, or that a database takes no writes. Throws what time does not mend, and the signal's reason at once when it aborts.
+ * Looks at a server once. Returns undefined when it answers, or why it is not up yet, also when it has not answered after `withinMs`, or
+ * that a database takes no writes or lacks room for them. Throws what time does not mend, and the signal's reason at once when it aborts.
  */
 async function tryServer(
   { signal, withinMs }: Patience,
   look: (signal: AbortSignal) => Promise<string | undefined>,
-): Promise<string | undefined> {
+): Promise<Absence | undefined> {
   signal.throwIfAborted()
   const ended = joinSignals([signal], withinMs)
   try {
-    return await look(ended.signal)
+    const reason = await look(ended.signal)
+    return reason === undefined ? undefined : { reason }
   } catch (error) {
     signal.throwIfAborted()
-    if (ended.isOver()) return 'no answer'
-    if (UNFIT.has(errorCode(error))) return errorLine(error)
+    if (ended.isOver()) return { reason: 'no answer' }
+    const code = errorCode(error)
+    if (UNFIT.has(code)) return { reason: errorLine(error) }
+    if (LACKS_ROOM.has(code)) return { reason: errorLine(error), code }
     const cause = error instanceof TransientError ? error.cause : error
-    if (isNotUpYet(cause)) return connectReason(cause)
+    if (isNotUpYet(cause)) return { reason: connectReason(cause) }
     throw error
   } finally {
     ended.clear()

@@ -8,6 +8,7 @@ import {
 import { checkServer } from '../../core/store/migration/check-server.ts'
 import { findPartitioning } from '../../core/store/samples/partitions.ts'
 import type { Store } from '../../core/store/store.ts'
+import { tryRoom, tryWrite } from '../../core/store/try-write.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { formatBytes, quoteShell } from '../../kit/text.ts'
 import { formatMoment, SECOND } from '../../kit/time.ts'
@@ -36,7 +37,7 @@ export async function checkDatabase(context: DoctorContext): Promise<Finding[]> 
   const findings = [
     ...(unfit ? [problemOf(unfit)] : schemaFindings(found.mismatch, isOwn)),
     ...serverFindings(facts, needed),
-    ...(unfit ? [] : await writeFindings(found.store, facts, found.mismatch !== undefined)),
+    ...(unfit ? [] : await writeFindings(found.store, { config, facts, bare: found.mismatch !== undefined })),
     ...(facts.checksum_failures === 0
       ? []
       : [
@@ -58,20 +59,22 @@ export async function checkDatabase(context: DoctorContext): Promise<Finding[]> 
   ]
 }
 
-/** Tries a write, and rolls it back; `bare`: our tables may not be there. */
-async function writeFindings(store: Store, facts: DatabaseFacts, bare: boolean): Promise<Finding[]> {
+/** Tries a write; `bare`: our tables may not be there, so one is made and rolled back. */
+async function writeFindings(
+  store: Store,
+  { config, facts, bare }: { config: DoctorContext['config']; facts: DatabaseFacts; bare: boolean },
+): Promise<Finding[]> {
   const undo = new ConfigError('rolled_back', 'a write that was only tried')
-  const write = bare
-    ? 'CREATE SCHEMA musette_doctor'
-    : "INSERT INTO musette.locks (name) VALUES ('doctor') ON CONFLICT DO NOTHING"
-  const tried = store.transaction(async ({ client }) => {
-    await client.query(write)
+  const tried = store.transaction(async (tx) => {
+    if (!bare) return tryWrite(tx)
+    await tx.client.query('CREATE SCHEMA musette_doctor')
+    await tryRoom(tx.client)
     throw undo
   })
   const error = await tried.catch((thrown: unknown) => thrown)
-  if (error === undo) return []
+  if (error === undefined || error === undo) return []
   const source = errorCode(error) === 'database_read_only' && facts.read_only_by
-  if (!source) return [problemOf(error)]
+  if (!source) return [problemOf(error, remedyOf(error, config))]
   const hint = `default_transaction_read_only is on by the settings of the ${source}`
   if (!/database|user/.test(source))
     return [

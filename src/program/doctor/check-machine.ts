@@ -105,13 +105,17 @@ export async function checkDiskSpace(
     const { dev } = await stat(existing)
     if (!disks.has(dev)) disks.set(dev, existing)
   }
-  return Promise.all([...disks.values()].map((folder) => diskFinding(folder, read)))
+  const note = config.databaseUrl === undefined ? '' : ', which need not be that of the database'
+  return Promise.all([...disks.values()].map((folder) => diskFinding(folder, { read, note })))
 }
 
-async function diskFinding(folder: string, read: typeof readRoom): Promise<Finding> {
+async function diskFinding(
+  folder: string,
+  { read, note }: { read: typeof readRoom; note: string },
+): Promise<Finding> {
   const room = await read(folder)
   if (!room) return leftOut(`the disk of ${folder} does not tell its size`)
-  const found = `${formatBytes(room.bytes)} free on the disk of ${folder}`
+  const found = `${formatBytes(room.bytes)} free on the disk of ${folder}${note}`
   const run = `df -h ${quoteShell(folder)}`
   if (room.files === 0) return problem('unexpected', `no file can be added on the disk of ${folder}`, run)
   if (room.bytes < PROBLEM_BELOW) return problem('unexpected', `only ${found}; make room`, run)

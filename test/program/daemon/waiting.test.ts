@@ -100,9 +100,9 @@ describe('a daemon whose database', () => {
       socket.once('data', () => socket.end(Buffer.concat([head, body])))
     })
     const what = { signal: new AbortController().signal, withinMs: 60_000 }
-    expect(await tryDatabase(url, what)).toBe('the database system is starting up')
+    expect(await tryDatabase(url, what)).toEqual({ reason: 'the database system is starting up' })
     const unknown = await tryDatabase('postgres://rider@name.invalid/musette', what)
-    expect(unknown).toMatch(/ENOTFOUND|EAI_AGAIN/)
+    expect(unknown?.reason).toMatch(/ENOTFOUND|EAI_AGAIN/)
   })
 
   // What is wrong | a part of its URL | what it is told | what is done there.

@@ -46,6 +46,13 @@ it.each([
   expect(await checkDiskSpace(configOf(), async () => facts)).toMatchObject([{ state, ...run }])
 })
 
+it('shows no free space of this machine as that of a database elsewhere', async () => {
+  const facts = async () => ({ bytes: 50e9, files: 1e6 })
+  const [here] = await checkDiskSpace(configOf(), facts)
+  const [elsewhere] = await checkDiskSpace(configOf({ DATABASE_URL: 'postgres://me@db/x' }), facts)
+  expect(elsewhere?.found).toBe(`${here?.found}, which need not be that of the database`)
+})
+
 describe('a Postgres server', () => {
   const facts = {
     ...{ version: '15.4', version_number: 150_004, connections: 97, connections_of_others: 10 },
