@@ -73,7 +73,7 @@ export function errorCode(error: unknown): string {
 
 /** Codes of an outage of the service, and of what waits for its end. */
 const SERVICE_DOWN =
-  /^(connect_failed|connection_lost|certificate_refused|proxy_failed|timeout|cut_answer|server_error|refresh_pending|rider_pending)$/
+  /^(connect_failed|connection_lost|certificate_refused|http2_only|proxy_failed|timeout|cut_answer|server_error|refresh_pending|rider_pending)$/
 
 /** Tells whether an error is that of an outage of the service, which its client logs once. */
 export function isServiceDown(error: unknown): boolean {

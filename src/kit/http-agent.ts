@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import tls from 'node:tls'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici'
 import { errorCode, TransientError } from './errors.ts'
+import { watchAnswerHeads } from './http/answer-heads.ts'
 import { joinSignals, SECOND } from './time.ts'
 
 /** The HTTP proxies between this machine and others; `none` lists the hosts that are reached without one, as NO_PROXY does. */
@@ -18,6 +19,7 @@ const TUNNEL_REFUSED = 'the proxy answers, and wants no password, but makes no t
  * a tunnel may take, ms. Requests throw TransientError `proxy_failed` with the proxy's name, without its password.
  */
 export function makeAgent(proxies: Proxies | undefined, options: { connectMs: number; pipelining?: number }) {
+  watchAnswerHeads()
   const { connectMs, ...more } = options
   const limit = { timeout: connectMs }
   const direct = { ...more, connect: limit }

@@ -8,6 +8,7 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../../kit/errors.ts'
+import { HTTP2_ONLY } from '../../kit/http/answer-heads.ts'
 import { decodeUtf8, excessOfText, isObject, parseIfJson } from '../../kit/json.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
@@ -55,6 +56,10 @@ function networkKind(code: string, { answered, origin }: { answered: boolean; or
     return { code: 'timeout', text: `the service did not answer in time (${code})` }
   const refused = describeCertificate({ code }, origin, 'MUSETTE_BASE_URL', 'NODE_EXTRA_CA_CERTS')
   if (refused) return { code: 'certificate_refused', text: refused }
+  if (code === HTTP2_ONLY || code.endsWith('_NO_APPLICATION_PROTOCOL')) {
+    const text = `the server at ${origin} speaks HTTP/2 only, and musette HTTP/1.1; let it, or a proxy before it, offer HTTP/1.1, too`
+    return { code: 'http2_only', text: `${text} (${code})` }
+  }
   if (answered) return { code: 'cut_answer', text: `the answer was cut off (${code})` }
   const seen = /SSL|EPROTO/.test(code) ? 'what answers does not speak TLS' : 'the connection was lost'
   return { code: 'connection_lost', text: `${seen} (${code})` }

@@ -29,6 +29,43 @@ const HASTY = { timeouts: { ...SHORT, headersMs: 60, bodyIdleMs: 60 } }
 const HALF = gzipSync(BODY).subarray(0, -12)
 const BOMB = gzipSync(Buffer.alloc(5_000_000, 32))
 
+describe('an answer that HTTP/1.1 allows', () => {
+  const twice = [`Content-Length: ${BODY.length}`, `content-length:  ${BODY.length}`]
+  const interim = 'HTTP/1.1 100 Continue\r\n\r\n'
+  /** Sends bytes in pieces that the client receives apart. */
+  const apart = (pieces: string[]) => (socket: Socket) =>
+    void pieces.reduce(
+      (before, piece) =>
+        before.then(() => new Promise((sent) => setTimeout(() => socket.write(piece, sent), 20))),
+      Promise.resolve() as Promise<unknown>,
+    )
+  it.each<[string, (socket: Socket) => void]>([
+    ['after a 100 Continue', (socket) => void socket.end(interim + headOf(twice[0] ?? '') + BODY)],
+    [
+      'after several, in pieces',
+      apart([
+        interim.slice(0, 9),
+        `${interim.slice(9)}${interim}HTT`,
+        `${headOf(twice[0] ?? '').slice(3)}${BODY}`,
+      ]),
+    ],
+    [
+      'after a 103',
+      (socket) => void socket.end(`HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n${headOf()}${BODY}`),
+    ],
+    ['with its length twice', send(twice)],
+    ['with its length twice in a line', send([`Content-Length: ${BODY.length}, ${BODY.length}`])],
+  ])('is read: %s', async (_what, answer) => {
+    const { account } = await openRaw(answer)
+    expect((await account.listActivities(RANGE)).value.entries).toHaveLength(1)
+  })
+
+  it('with two lengths is refused', async () => {
+    const { account } = await openRaw(send([`Content-Length: ${BODY.length}`, 'Content-Length: 1']))
+    expect(await errorOf(account.listActivities(RANGE))).toMatchObject({ code: 'connection_lost' })
+  })
+})
+
 describe('an answer', () => {
   it.each<[string, (socket: Socket) => void, object, Partial<ServiceOptions>?]>([
     [
