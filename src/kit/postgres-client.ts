@@ -99,8 +99,9 @@ const ACCEPTS_CLIENT: ReadonlySet<unknown> = new Set(['authenticationOk', 'ready
 export type ClientConfig = pg.ClientConfig & {
   /** for statements that a person or another program wrote: limits and zone of the login and the URL hold, and nothing else is sent */
   typed?: boolean
-  /** whether it is of no use at a server that is only read; a standby is refused by all that are not `typed` */
+  /** whether it is of no use at a server that is only read; a standby is refused by all that are neither `typed` nor `onlyReads` */
   onlyWrites?: boolean
+  onlyReads?: boolean | undefined
   /** how long it may be silent before it is looked after, for tests, ms */
   silentMs?: number | undefined
   /** how long it lives, for tests, ms */
@@ -114,7 +115,7 @@ export type ClientConfig = pg.ClientConfig & {
  * (firstSettings), and it ends a silently dead connection (watchSilence). With `require_auth=scram-sha-256` in the URL it authenticates by
  * SCRAM only, in which the server also proves that it knows the password (RFC 5802), so that another program on the server's port does not
  * learn it; that connection fails with TransientError `database_untrusted`. `sslmode` and several hosts work as in libpq, see readTlsMode
- * and findHost. Names without a schema are Postgres's own until the owner of the connection sets a `search_path`. Unless it is `typed`, it
+ * and findHost. Names without a schema are Postgres's own until the owner of the connection sets a `search_path`. Unless it is `typed` or `onlyReads`, it
  * fails at a standby with TransientError `database_standby`, and leaves a server that takes no writes any more.
  */
 export class PostgresClient extends pg.Client {
@@ -171,7 +172,7 @@ export class PostgresClient extends pg.Client {
   }
 
   private async connectSafely(): Promise<pg.Client> {
-    const { refusals, onlyWrites, typed } = this.#config
+    const { refusals, onlyWrites, onlyReads, typed } = this.#config
     refusals?.assertOver()
     const found = await findHost(this.#config)
     // The driver looks for the password in a file by its parameters.
@@ -192,7 +193,7 @@ export class PostgresClient extends pg.Client {
           isReadOnlyRole = false,
         } = [results].flat().at(-1)?.rows[0] ?? {}
         Object.assign(this, { session, server, isReadOnlyRole, takesWrites: !readOnly })
-        const isRefused = !typed && (standby || (onlyWrites && readOnly))
+        const isRefused = !typed && !onlyReads && (standby || (onlyWrites && readOnly))
         const refuse = () =>
           isReadOnlyRole && !standby ? refuseReadOnlyRole() : refuseServer(server, standby)
         const refusal = isRefused ? refuse() : undefined
@@ -269,7 +270,7 @@ function unfitSetting(cause: unknown): ConfigError {
  * server that takes no writes any more; one that listens ends after its life here, because it is never given back to its pool.
  */
 function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Timeout {
-  const { typed, silentMs = SILENT_MS, lifeMs = LIFE_MS, connectionTimeoutMillis = 0 } = config
+  const { typed, onlyReads, silentMs = SILENT_MS, lifeMs = LIFE_MS, connectionTimeoutMillis = 0 } = config
   const begunAt = performance.now()
   let moved = -1
   let since = begunAt
@@ -296,7 +297,7 @@ function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Time
     } else if (client.readyForQuery) {
       const isFree = client.getTransactionStatus() === 'I' && !typed
       const isOld = performance.now() - begunAt > lifeMs && client.listenerCount('notification') > 0
-      if (isFree && (!client.takesWrites || isOld))
+      if (isFree && (!(client.takesWrites || onlyReads) || isOld))
         dropConnection(client, new TransientError(RETIRED, 'another connection may lead to another server'))
       else if (silence >= silentMs / 4 && !typed) client.query('').catch(() => undefined)
     } else if (!asking && silence >= silentMs) {

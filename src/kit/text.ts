@@ -76,3 +76,12 @@ const MARKUP: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': '
 export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
 }
+
+/** What stands in place of a secret. */
+export const HIDDEN = '(hidden)'
+
+/** Hides user, password and query of a URL: services take tokens in each of them. */
+export function hideUrlSecrets(text: string): string {
+  // By the text: a URL of several hosts is none for URL, and what stands raw in a password must not be shown either.
+  return text.replace(/:\/\/.*@/s, `://${HIDDEN}@`).replace(/(:\/\/[^?#]*\?)[^#]*/s, `$1${HIDDEN}`)
+}

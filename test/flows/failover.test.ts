@@ -4,6 +4,7 @@ import { withClient } from '../../src/kit/postgres-client.ts'
 import { openDaemon } from '../../src/program/daemon/daemon.ts'
 import { ROLES } from '../../src/program/daemon/roles.ts'
 import { tryDatabase } from '../../src/program/daemon/wait-for-servers.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openRig } from '../core/mirror/rig.ts'
 import { expectMirrored } from '../core/mirror/truth.ts'
 import { runsWith } from '../kit/binaries.ts'
@@ -14,6 +15,8 @@ import { queryOnce } from '../kit/postgres.ts'
 import { type Cluster, HAS_CLUSTERS, openCluster } from '../kit/postgres-cluster.ts'
 import { openLine } from '../kit/postgres-line.ts'
 import { openTestRedis } from '../kit/redis.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+import { runVerb } from '../kit/verbs.ts'
 
 const OURS = `select from pg_stat_activity where application_name ~ '^(musette|polls|fetches)'`
 const CAUGHT_UP = `select from pg_stat_replication where replay_lsn = pg_current_wal_lsn()`
@@ -26,7 +29,8 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
     one = await openCluster({ settings: 'log_connections = on\n' })
     await migrate({ connectionString: one.url, log: makeSilentLog() })
     // By another database, because a template may have no connection.
-    await queryOnce(new URL('/template1', one.url).href, 'create database second template postgres')
+    for (const name of ['second', 'third'])
+      await queryOnce(new URL('/template1', one.url).href, `create database ${name} template postgres`)
     two = await openCluster({ primary: one })
   })
   afterAll(async () => {
@@ -48,6 +52,36 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
       client.query('select 1'),
     )
     expect(read.rowCount).toBe(1)
+  })
+
+  it('is read at the standby by each command that only reads', async () => {
+    const sandbox = await openForTest(startSandbox({ activities: 1, longestActivitySeconds: 60 }))
+    const folder = await openForTest(openTempDir('standby'))
+    const env = { MUSETTE_BASE_URL: sandbox.url, MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' }
+    const at = async (cluster: Cluster, line: string) => {
+      const DATABASE_URL = new URL('/third', cluster.url).href
+      return runVerb(line.split(' '), { env: { ...env, DATABASE_URL }, cwd: folder.path, input: 'rider' })
+    }
+    for (const line of ['login --username rider --password-stdin', 'sync'])
+      expect(await at(one, line)).toMatchObject({ code: 0 })
+    await eventually(async () => (await one.query(CAUGHT_UP)).length > 0, SOON)
+    const third = new URL('/third', one.url).href
+    const [ride] = await queryOnce(third, 'select path from training.activities')
+    const READ = `status|changes|accounts|workout list|export ${ride?.path}|export --all --format parquet --to history|export --all --to history --check|backup it.tar`
+    for (const line of READ.split('|')) {
+      const { code, stderr } = await at(two, line)
+      expect({ line, code, stderr }).toMatchObject({
+        code: 0,
+        stderr: expect.not.stringMatching(/is a standby|during recovery/),
+      })
+    }
+    expect(await at(two, 'sync')).toMatchObject({ code: 4, stderr: expect.stringContaining('is a standby') })
+    await queryOnce(
+      new URL('/third', one.url).href,
+      'alter database third set default_transaction_read_only = on',
+    )
+    for (const line of ['status', 'backup again.tar'])
+      expect({ line, ...(await at(one, line)) }).toMatchObject({ code: 0 })
   })
 
   const TABLE = [

@@ -78,7 +78,7 @@ const WORRYING_AGE = 1_200_000_000
 /** Finds the replication slots, the database with the oldest transaction, and whether the order of texts is another one than that of the indexes. */
 export async function findServerRisks({ client }: Tx): Promise<ServerRisk[]> {
   const { rows: slots } = await client.query<ServerRisk>(`
-    SELECT 'slot_keeps_wal' AS code, slot_name AS name, coalesce(pg_current_wal_lsn() - restart_lsn, 0)::float8 AS size,
+    SELECT 'slot_keeps_wal' AS code, slot_name AS name, coalesce(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END - restart_lsn, 0)::float8 AS size,
            wal_status IN ('extended', 'unreserved') AS is_due, ARRAY[format('select pg_drop_replication_slot(%L)', slot_name)] AS statements,
            (SELECT rolsuper OR rolreplication FROM pg_roles WHERE rolname = current_user) AND NOT active AS may
     FROM pg_replication_slots UNION ALL

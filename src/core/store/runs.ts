@@ -33,6 +33,7 @@ export async function withRun<T>(
   work: (tally: RunTally) => Promise<T>,
 ): Promise<T> {
   const tally: RunTally = { listed: 0, changed: 0, fetched: 0, absent: 0, failed: 0 }
+  if (store.isOnlyRead()) return work(tally)
   const runId = await store.transaction((tx) => recordRunStarted(tx, input))
   const finish = (end: RunEnd) =>
     store.transaction((tx) => recordRunFinished(tx, runId, { ...tally, ...end }))

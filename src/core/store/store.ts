@@ -15,7 +15,13 @@ export type Tx = { readonly db: NodePgDatabase; readonly client: pg.PoolClient }
 
 export type Store = ReturnType<typeof openStore>
 
-type StoreOptions = { connectionString: string; maxConnections?: number; silentMs?: number }
+type StoreOptions = {
+  connectionString: string
+  maxConnections?: number
+  silentMs?: number
+  /** takes a standby, too, and a server that is only read */
+  onlyReads?: boolean
+}
 
 // As long as a slow COPY may hold a lock.
 const LOCK_TIMEOUT_MS = MINUTE
@@ -41,16 +47,19 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     silentMs: options.silentMs,
+    onlyReads: options.onlyReads,
     // The pool awaits this promise, though the type does not say so. Settings sent as a query also reach a server behind a pooler.
     onConnect: async (client) => {
       await client.query(settings)
       problems.over('server')
-      const { server: now } = client as PostgresClient
+      const { server: now, takesWrites } = client as PostgresClient
+      isOnlyRead = options.onlyReads === true && !takesWrites
       if (server && now && now !== server) log.info({ now, before: server }, 'the database is another server')
       server = now ?? server
     },
   })
   let server: string | undefined
+  let isOnlyRead = false
   const problems = makeLogOnce(log)
   pool.on('error', (error) => {
     if (!UNFIT.has(errorCode(error)) && errorCode(error) !== RETIRED)
@@ -93,7 +102,8 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
       throw isOfRole && errorCode(mapped) === 'database_read_only' ? refuseReadOnlyRole(mapped) : mapped
     } finally {
       client.off('error', onError)
-      client.release(broken || (client instanceof PostgresClient && !client.takesWrites))
+      const isUnfit = client instanceof PostgresClient && !client.takesWrites && !options.onlyReads
+      client.release(broken || isUnfit)
     }
   }
 
@@ -116,6 +126,8 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
     },
     /** Runs one statement as a transaction of its own, and returns its rows. */
     query,
+    /** Whether the last server is only read, which a store with `onlyReads` takes. */
+    isOnlyRead: () => isOnlyRead,
     /** Address and port of the server that last accepted a connection, as it calls itself; undefined for a socket. */
     server: () => server,
     /** Waits for the transactions in flight and closes every connection. */
@@ -156,6 +168,8 @@ export async function withExclusiveWork<T>(
   work: string,
   action: (held: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
+  // Nothing that is done there is in the way of others.
+  if (store.isOnlyRead()) return action(new AbortController().signal)
   let locked = false
   try {
     // Locking a row would give this transaction a number, and vacuum would wait for its end.

@@ -41,8 +41,9 @@ export async function backUp(
 ): Promise<BackupReport & { key: KeyNeeds }> {
   const { config, log } = deps
   const { to, signal, onProgress } = input
+  const options = { maxConnections: 2, onlyReads: true }
   return closeAfter(await openDatabase(config, log, signal), ({ url: connectionString }) =>
-    closeAfter(openStore({ log }, { connectionString, maxConnections: 2 }), async (store) => {
+    closeAfter(openStore({ log }, { connectionString, ...options }), async (store) => {
       await store.read(checkSchema).catch(async (error: unknown) => {
         throw errorCode(error) === 'database_unmigrated' ? await explainOlder(store) : error
       })

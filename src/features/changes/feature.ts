@@ -26,7 +26,7 @@ const changesVerb = defineVerb({
     exits: SIGNED_IN,
     examples: ['musette changes --since 120 --follow --json'],
   },
-  needs: 'database',
+  needs: 'reading',
   async run({ app, signal, print, printJson }, { since, follow = false, only, json }) {
     const { accountNamed } = await import('../../program/app/local-app.ts')
     const { readChanges } = await import('./change-feed.ts')

@@ -74,11 +74,13 @@ export async function exportAll(app: Pick<App, 'store' | 'log'>, input: ExportIn
 
 async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
   const { dir } = input
+  let hadExport = false
   try {
     // A database that has moved may have written no change since, and so have no new line yet.
     const { database } = await app.store.transaction((tx) => followDatabase(tx))
     const { identity, line } = database
     const last = await openExportFolder(dir, database)
+    hadExport = last !== undefined
     const before = last?.files ?? {}
     if (last && !trackFormatOf(last.also) !== !trackFormatOf(input.also)) {
       const held = trackFormatOf(last.also) ? 'tracks' : 'Parquet files'
@@ -107,7 +109,7 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
     return { files: Object.keys(files).length, ...counts, removed, foreign, anew }
   } catch (error) {
     // What is staged with its manifest is complete, and the next export puts it in place.
-    throw folderError(dir, error)
+    throw folderError(dir, hadExport, error)
   }
 }
 
@@ -168,10 +170,11 @@ async function writeChanges(
 }
 
 /** Turns a failure of the file system into a sentence; other errors stay. */
-function folderError(dir: string, error: unknown): unknown {
+function folderError(dir: string, hadExport: boolean, error: unknown): unknown {
   if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
   if (isDiskFull(error)) {
-    const message = `the disk of ${dir} is full; the last export is still there; make room and run it again`
+    const last = hadExport ? 'the last export is still there' : 'nothing was exported yet'
+    const message = `the disk of ${dir} is full; ${last}; make room and run it again`
     return new TransientError('export_disk_full', message, { cause: error })
   }
   const message = `${dir} cannot be written (${errorLine(error)}); name a folder that this user may write`

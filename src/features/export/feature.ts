@@ -37,7 +37,7 @@ const exportVerb = defineVerb({
       'musette export --all --to history --check',
     ],
   },
-  needs: 'database',
+  needs: 'reading',
   before(_context, { path, format, owner, all, dir, tracks, originals, raw, check }) {
     const isWhole = path === undefined && owner === undefined
     const isTables = dir !== undefined && tracks === undefined && (format ?? 'parquet') === 'parquet'
@@ -75,7 +75,7 @@ const exportVerb = defineVerb({
   },
 })
 
-async function exportHistory(tools: Tools<'database'>, dir: string, also: readonly Also[]): Promise<number> {
+async function exportHistory(tools: Tools<'reading'>, dir: string, also: readonly Also[]): Promise<number> {
   const { exportAll } = await import('./export-all.ts')
   const { app, signal } = tools
   const line = tools.beginProgress('exporting rows')
@@ -96,7 +96,7 @@ async function exportHistory(tools: Tools<'database'>, dir: string, also: readon
 /** How many faults are printed; a folder of another database has thousands. */
 const SHOWN = 20
 
-async function checkFolder(tools: Tools<'database'>, dir: string): Promise<number> {
+async function checkFolder(tools: Tools<'reading'>, dir: string): Promise<number> {
   const { app, signal, print, note } = tools
   const { checkExport, FAULTS } = await import('./export-all.ts')
   const { files, faults, run } = await checkExport(app, { dir, signal })

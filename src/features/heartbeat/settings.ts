@@ -1,17 +1,10 @@
-import { url } from '../../program/config/checks.ts'
+import { webAddress } from '../../program/config/checks.ts'
 import { defineSettings } from '../../program/config/define-settings.ts'
 
 /** `url` is the secret address of a monitor; undefined: none. */
 export const heartbeatSettings = defineSettings({
   variables: {
-    MUSETTE_HEARTBEAT_URL: url(
-      ['http:', 'https:'],
-      'is not a web address; write for example https://hc-ping.com/UUID',
-    )
-      .refine(
-        (text) => !URL.canParse(text) || new URL(text).hash === '',
-        'has a fragment; write the address alone',
-      )
+    MUSETTE_HEARTBEAT_URL: webAddress('is not a web address; write for example https://hc-ping.com/UUID')
       .optional()
       .describe('the address that hears after each round whether all is in order; unset: none'),
   },

@@ -92,7 +92,7 @@ export const webhooks = defineFeature({
   async openInWorker({ app, startedAt }) {
     const { webhooksSettings } = await import('./settings.ts')
     const file = webhooksSettings.of(app.config)
-    if (!file) return undefined
+    if (!file || file.faults) return undefined
     const { findConditions, openWebhooks } = await import('./open-webhooks.ts')
     const conditions = () => findConditions(app, { startedAt, now: new Date() })
     return openWebhooks({ ...app, conditions }, { file, proxies: app.config.proxies })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { webAddress } from '../../program/config/checks.ts'
 import { defineSettings } from '../../program/config/define-settings.ts'
 import { isReadableByOthers } from '../../program/config/env-file.ts'
 
@@ -22,13 +23,7 @@ const name = z
   .string('is missing')
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/, 'is not 1 to 40 letters, digits, - and _')
 
-const webUrl = z.string('is missing').superRefine((text, context) => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !['http:', 'https:'].includes(url.protocol))
-    context.addIssue('is not a URL; write for example https://ntfy.sh/topic')
-  else if (url.username !== '' || url.password !== '') context.addIssue('holds a user name or password')
-  else if (url.hash !== '') context.addIssue('has a fragment')
-})
+const webUrl = webAddress('is not a URL; write for example https://ntfy.sh/topic', 'is missing')
 
 const topicUrl = webUrl.refine(
   (text) => !URL.canParse(text) || /^\/(?:[^/]+\/)*[-_A-Za-z0-9]{1,64}$/.test(new URL(text).pathname),
@@ -91,7 +86,7 @@ function faultOf({ path, message, code }: z.core.$ZodIssue): string {
 }
 
 /**
- * The file of the webhooks, a list in JSON; undefined: nothing is sent. Of a wrong file every fault is a sentence that begins after the
+ * The file of the webhooks, a list in JSON; undefined, or with `faults`: nothing is sent. Each fault is a sentence that begins after the
  * name of the variable and holds no value of the file.
  */
 export const webhooksSettings = defineSettings({
@@ -104,16 +99,17 @@ export const webhooksSettings = defineSettings({
   read({ MUSETTE_WEBHOOKS: given }, complain) {
     if (given === undefined) return undefined
     const path = resolve(given)
-    let content: unknown
+    let webhooks: readonly Webhook[] = []
+    let faults: string[] | undefined
     try {
-      content = JSON.parse(readFileSync(path, 'utf8'))
+      const { data, error } = list.safeParse(JSON.parse(readFileSync(path, 'utf8')), { jitless: true })
+      webhooks = data ?? []
+      faults = error?.issues.map(faultOf)
     } catch (error) {
-      const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
-      complain('MUSETTE_WEBHOOKS', `names a file that ${why}`)
-      return undefined
+      faults = [`names a file that ${error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'}`]
     }
-    const { data: webhooks, error } = list.safeParse(content, { jitless: true })
-    for (const issue of error?.issues ?? []) complain('MUSETTE_WEBHOOKS', faultOf(issue))
-    return webhooks && { path, isReadableByOthers: isReadableByOthers(path), webhooks }
+    for (const fault of faults ?? []) complain('MUSETTE_WEBHOOKS', fault, 'part')
+    const wrong: { faults?: readonly string[] } = faults ? { faults } : {}
+    return { ...wrong, path, isReadableByOthers: isReadableByOthers(path), webhooks }
   },
 })

@@ -14,6 +14,7 @@ import { findMessageCounts, findWebhookStates } from './outbox.ts'
 import { webhooksSettings } from './settings.ts'
 
 const RULES = makeRules({
+  webhooks_wrong: ['configuration', 'doctor status page heartbeat', 'musette config'],
   webhook_new: ['warning', 'doctor status', 'musette start'],
   webhook_gone: ['unexpected', 'doctor status page', 'musette webhook test NAME'],
   messages_given_up: ['unexpected', 'doctor status page', 'musette webhook test NAME'],
@@ -50,8 +51,11 @@ const MESSAGE_LATE_MS = 1 * HOUR
 
 async function judgeWebhooks(facts: Facts): Promise<Finding[]> {
   const { config, now } = facts
+  const { faults, webhooks = [] } = webhooksSettings.of(config) ?? {}
+  if (faults)
+    return [makeFinding(RULES.webhooks_wrong, `no messages are sent: MUSETTE_WEBHOOKS ${faults[0]}`)]
   const states = await facts.once(findStates)
-  return (webhooksSettings.of(config)?.webhooks ?? []).map(({ name }) => {
+  return webhooks.map(({ name }) => {
     const state = states.find(({ webhook }) => webhook === name)
     const of = (rule: Rule, found: string, since?: Date) =>
       makeFinding(rule, `webhook "${name}": ${found}`, { since, NAME: name })

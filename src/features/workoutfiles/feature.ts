@@ -26,7 +26,7 @@ const workoutListVerb = defineVerb({
     exits: ASKS,
     examples: ['musette workout list', 'musette workout list --json'],
   },
-  needs: 'database',
+  needs: 'reading',
   async run(tools, { account, json }) {
     const { findWorkoutLines } = await import('./saved-workouts.ts')
     const lines = await findWorkoutLines(tools.app, { account })
@@ -75,7 +75,7 @@ const workoutExportVerb = defineVerb({
       'musette workout export --all --format fit --to workouts',
     ],
   },
-  needs: 'database',
+  needs: 'reading',
   before(_context, { name, format, all = false, dir }) {
     if (all === (name !== undefined) || (all && dir === undefined)) {
       const message = `name one workout, or export all of your own: musette workout export --all --format ${format} --to DIR`

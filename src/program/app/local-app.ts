@@ -29,18 +29,20 @@ export const CONNECTIONS_OF_PAGES = 3
 
 /**
  * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and made unless `preparation` is `check`; the user's own database is
- * checked, and brought there as far as `preparation` allows: ConfigError when it is at another version, TransientError when it is
+ * checked, and brought there as far as `preparation` allows, which with `read` may be a standby: ConfigError when it is at another version, TransientError when it is
  * unreachable. The `signal` cancels the opening and the wait of `close` for others.
  */
 export async function openLocalApp(
   config: Config,
   log: Logger,
   signal = new AbortController().signal,
-  preparation: Preparation = 'check',
+  preparation: Preparation | 'read' = 'check',
 ) {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
-    if (preparation === 'check') await assertDatabase(config)
+    const onlyReads = preparation === 'read'
+    const prepared = onlyReads ? 'check' : preparation
+    if (prepared === 'check') await assertDatabase(config)
     const database = await openUnmigrated(config, log, signal)
     release.defer('database', () => database.close())
     const store = openStore(
@@ -48,13 +50,14 @@ export async function openLocalApp(
       {
         connectionString: database.url,
         maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES - CONNECTIONS_OF_PAGES,
+        onlyReads,
       },
     )
     release.defer('store', () => store.close())
     release.defer('passes of others', () => untilOthersPassed({ store, log }, database, signal))
     await prepareDatabase(
       { store, config, log, signal },
-      { ...database, preparation: config.databaseUrl ? preparation : 'migrate' },
+      { ...database, preparation: config.databaseUrl ? prepared : 'migrate' },
     )
     await followCopiedData({ log }, { database, dataDir: config.dataDir })
     const { identity } = await store.read(findIdentity)

@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { normalizePostgresUrl, tlsProblemOf } from '../../kit/postgres-url.ts'
@@ -60,22 +62,50 @@ const RAW_LOGIN =
   'has one of the characters @ # % / ? in user or password; write it percent-encoded: %40, %23, %25, %2F, %3F'
 
 /** A URL of one of the protocols; `hint` is the sentence about another text. */
-export const url = (protocols: readonly string[], hint: string) =>
-  z.string().superRefine((text, context) => {
+export const url = (protocols: readonly string[], hint: string, missing?: string) =>
+  z.string(missing).superRefine((text, context) => {
     const known = URL.canParse(text) && protocols.includes(new URL(text).protocol)
     if (hasRawLogin(text)) context.addIssue(RAW_LOGIN)
     else if (!known) context.addIssue(hint)
   })
 
-/** Makes a check that passes what `read` takes without throwing. */
-export const isReadBy = (read: (text: string) => unknown) => (text: string) => {
+/** A web address that is opened as it is: browsers and `fetch` take no user name in it, and send no fragment. */
+export const webAddress = (hint: string, missing?: string) =>
+  url(['http:', 'https:'], hint, missing).superRefine((text, context) => {
+    const { username = '', password, hash = '' } = URL.canParse(text) ? new URL(text) : {}
+    if (username || password)
+      context.addIssue('holds a user name or password, which is not sent; write the address without it')
+    else if (hash) context.addIssue('has a fragment; write the address alone')
+  })
+
+const orUndefined = <T>(read: () => T): T | undefined => {
   try {
-    read(text)
-    return true
+    return read()
   } catch {
-    return false
+    return undefined
   }
 }
+
+/** Makes a check that passes what `read` takes without throwing. */
+export const isReadBy = (read: (text: string) => unknown) => (text: string) =>
+  orUndefined(() => [read(text)]) !== undefined
+
+/** The first byte of DER, a sequence of ASN.1. */
+const DER = 0x30
+
+/** The path of a file of certificates in PEM: Node ignores any other one, with a warning in its own words. */
+export const authorities = z.string().superRefine((path, context) => {
+  const file = orUndefined(() => readFileSync(path))
+  if (file === undefined) context.addIssue('names a file that cannot be read')
+  else if (file.length === 0)
+    context.addIssue('names an empty file; write the certificate of the authority into it, in PEM')
+  else if (file[0] === DER)
+    context.addIssue(
+      'names a file in DER, and must name one in PEM, as openssl x509 -inform der -in "$NODE_EXTRA_CA_CERTS" -out ca.pem makes it',
+    )
+  else if (!orUndefined(() => new X509Certificate(file)))
+    context.addIssue('names a file that holds no whole certificate in PEM')
+})
 
 /** Whom the driver signs in as without a name in the URL, as psql does; a container may have none. */
 const OWN_NAME = process.env[process.platform === 'win32' ? 'USERNAME' : 'USER']

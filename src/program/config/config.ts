@@ -10,7 +10,7 @@ import {
   type SettingsGroup,
 } from './define-settings.ts'
 import {
-  dropDriverVariables,
+  dropVariablesOfOthers,
   type Environment,
   IN_DATA_DIR,
   readEnvFile,
@@ -36,16 +36,21 @@ export type Config = ReturnType<typeof toConfig> &
 
 const CORE = defineSettings({ variables: VARIABLES, fromFile: FROM_FILE, hidden: HIDDEN, read: toConfig })
 
-/** Returns settings without a problem as they are. Throws ConfigError `bad_config`, which names every wrong variable and never a value. */
+/** Returns settings without a problem as they are. Throws ConfigError `bad_config`, which names every wrong variable that all of the program needs, and never a value. */
 export function checked(settings: Settings): Settings {
-  const { problems } = settings
+  const problems = settings.problems.filter(({ part }) => !part)
   if (problems.length === 0) return settings
   const lines = problems.map(({ name, sentence }) => `  ${name} ${sentence}`)
   throw new ConfigError('bad_config', `the configuration is wrong:\n${lines.join('\n')}`)
 }
 
 /** A wrong variable: `name` is the one that was set (perhaps with `_FILE`); the sentence begins after the name. */
-export type ConfigProblem = Readonly<{ name: string; variable: string; sentence: string }>
+export type ConfigProblem = Readonly<{
+  name: string
+  variable: string
+  sentence: string
+  part?: 'part' | undefined
+}>
 
 /** Where a variable got its value: `name` is the one that was set (perhaps with `_FILE`), `source` the environment or a file. */
 export type Origin = Readonly<{ name: string; source: string; text: string }>
@@ -66,13 +71,13 @@ const ENVIRONMENT = 'environment'
  */
 export function readSettings(
   features: readonly SettingsGroup[],
-  env: Environment = process.env,
+  env: Environment = { ...process.env },
   envFile?: string,
   enter: (dataDir: string) => void = () => undefined,
 ) {
   // Libraries that are loaded later would print passwords for it.
   delete process.env.DEBUG
-  dropDriverVariables()
+  dropVariablesOfOthers()
   const known = joinSettings([CORE, ...features])
   const { sources, problems } = readSources(known, env, envFile, enter)
   const origins = readOrigins(known, sources, problems)
@@ -80,7 +85,8 @@ export function readSettings(
   const texts = Object.fromEntries(
     [...origins].filter(([variable]) => !wrong.has(variable)).map(([variable, { text }]) => [variable, text]),
   )
-  const complain: Complain = (variable, sentence) => problems.push({ name: variable, variable, sentence })
+  const complain: Complain = (variable, sentence, part) =>
+    problems.push({ name: variable, variable, sentence, part })
   const setIn = Object.fromEntries(
     [...origins].map(([variable, { source }]) => [variable, source === ENVIRONMENT ? '' : source]),
   )

@@ -1,8 +1,11 @@
 import type { Logger } from 'pino'
 import { z } from 'zod'
 
-/** Says that a variable is wrong, by a sentence that begins after its name and holds no value. */
-export type Complain = (variable: string, sentence: string) => void
+/**
+ * Says that a variable is wrong, by a sentence that begins after its name and holds no value. With `part` only a part of the program needs
+ * it: that reports it, and the rest goes on.
+ */
+export type Complain = (variable: string, sentence: string, part?: 'part') => void
 
 /** Where a database is, and the values of features. */
 type Place = Readonly<{

@@ -82,12 +82,19 @@ function faultOf(
     : undefined
 }
 
-/** Removes variables that the Postgres driver would use for missing parts of a URL: shells set them for other programs. */
-export function dropDriverVariables(env: NodeJS.ProcessEnv = process.env): void {
-  for (const name of Object.keys(env)) if (/^(PG[A-Z]|NODE_PG_FORCE_NATIVE$)/.test(name)) delete env[name]
+/** By `0` Node sends passwords and tokens to whoever answers, whatever certificate that shows. */
+const ANY_CERTIFICATE = 'NODE_TLS_REJECT_UNAUTHORIZED'
+
+/**
+ * Removes variables that shells set for other programs: those that the Postgres driver would use for missing parts of a URL, and the one
+ * by which Node accepts any certificate, which it reads at each connection.
+ */
+export function dropVariablesOfOthers(env: NodeJS.ProcessEnv = process.env): void {
+  for (const name of Object.keys(env))
+    if (name === ANY_CERTIFICATE || /^(PG[A-Z]|NODE_PG_FORCE_NATIVE$)/.test(name)) delete env[name]
 }
 
-/** Returns a sentence for each variable of the environment that is likely a slip, and for each file of secrets that others can read. */
+/** Returns a sentence for each variable of the environment that is likely a slip or has no effect, and for each file of secrets that others can read. */
 export function warningsOf(
   { names, fromFile }: Pick<KnownSettings, 'names' | 'fromFile'>,
   [environment, ...files]: readonly Source[],
@@ -99,7 +106,9 @@ export function warningsOf(
       !isKnown(names, name) &&
       (/^MUSETTE_/i.test(name) || nearestTo(names, name, 1) !== undefined),
   )
+  const ignored = `${ANY_CERTIFICATE}=0 (environment) has no effect: musette sends no password to a server that does not prove its name; name the file of its authority in NODE_EXTRA_CA_CERTS, and unset ${ANY_CERTIFICATE}`
   return [
+    ...(environment?.values[ANY_CERTIFICATE] === '0' ? [ignored] : []),
     ...slips.map(([name]) => `${name} (environment) is not a setting of musette${hintFor(names, name)}`),
     ...files
       .filter(({ name, values }) => secrets.some((secret) => values[secret]) && isReadableByOthers(name))

@@ -1,10 +1,19 @@
-import { readFileSync } from 'node:fs'
 import { sep } from 'node:path'
 import envPaths from 'env-paths'
 import { z } from 'zod'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { isTimeZone, parseDay } from '../../kit/time.ts'
-import { duration, isReadBy, parsed, postgresUrl, redisUrl, url, wholeNumber, yesNo } from './checks.ts'
+import {
+  authorities,
+  duration,
+  parsed,
+  postgresUrl,
+  redisUrl,
+  url,
+  webAddress,
+  wholeNumber,
+  yesNo,
+} from './checks.ts'
 
 /**
  * Returns the data directory of those who name none: in a clone `./.musette`, for an installed package the place where the
@@ -15,15 +24,8 @@ export function defaultDataDir(programFolder = PROGRAM_FOLDER): string {
   return envPaths('musette', { suffix: '' }).data
 }
 
-const baseUrl = url(['http:', 'https:'], 'is not a URL; write for example https://www.example.com')
-  .refine(
-    (text) => !text.includes('?') && !text.includes('#'),
-    'has a query or a fragment; write the address alone',
-  )
-  .refine(
-    (text) => !URL.canParse(text) || new URL(text).username === '',
-    'holds a user name; use musette login',
-  )
+const baseUrl = webAddress('is not a URL; write for example https://www.example.com')
+  .refine((text) => !text.includes('?'), 'has a query; write the address alone')
   .transform((text) => text.replace(/\/+$/, ''))
 
 const secretKey = parsed((text) => {
@@ -99,9 +101,7 @@ export const VARIABLES = {
     .string()
     .optional()
     .describe('hosts without a proxy, separated by commas; this machine is always one of them'),
-  NODE_EXTRA_CA_CERTS: z
-    .string()
-    .refine(isReadBy(readFileSync), 'names a file that cannot be read')
+  NODE_EXTRA_CA_CERTS: authorities
     .optional()
     .describe('the file of authorities, PEM, that are trusted beside those that Node knows; unset: none'),
   MUSETTE_DATA_DIR: z

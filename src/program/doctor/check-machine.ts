@@ -22,13 +22,16 @@ export async function checkNode(_context: unknown, version = process.versions.no
   return [ok(`Node ${version}${note}`)]
 }
 
-/** Makes a finding of every wrong variable; its sentence says what to write instead. */
-export async function checkConfiguration({ problems, config: { setIn } }: DoctorContext): Promise<Finding[]> {
-  if (problems.length === 0) return [ok('every variable can be understood')]
-  return problems.map(({ name, variable, sentence }) => {
+/** Makes a finding of every wrong variable, whose sentence says what to write instead, and of every likely mistake. */
+export async function checkConfiguration(context: DoctorContext): Promise<Finding[]> {
+  const { setIn } = context.config
+  const warnings = context.warnings.map((sentence) => warning(sentence))
+  if (context.problems.length === 0) return [ok('every variable can be understood'), ...warnings]
+  const problems = context.problems.map(({ name, variable, sentence }) => {
     const found = `${name} ${sentence}; correct it${setIn[variable] ? ` (${setIn[variable]})` : ''}, and look again`
     return problem('configuration', found, 'musette config')
   })
+  return [...problems, ...warnings]
 }
 
 /** Files that hold a key, a password or sealed tokens: for their owner alone. */

@@ -7,7 +7,7 @@ import { FEATURES } from '../../features/index.ts'
 import { errorCode } from '../../kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../kit/release-stack.ts'
 import { joinSignals, SECOND } from '../../kit/time.ts'
-import type { Config, ConfigProblem } from '../config/config.ts'
+import type { Settings } from '../config/config.ts'
 import { collectFindings } from '../frame/findings/collect-findings.ts'
 import { type FoundMirror, makeFacts } from '../frame/findings/facts.ts'
 import { type Finding, leftOut } from '../frame/findings/finding.ts'
@@ -18,14 +18,16 @@ type FoundDatabase =
   | { kind: 'away'; error: unknown }
   | { kind: 'there'; url: string; store: Store; mismatch: unknown }
 
+/** The settings as they were read, with their problems and warnings. */
+export type DoctorInput = Pick<Settings, 'config' | 'problems' | 'warnings'>
+
 /** Everything that the checks use. The first check that needs the database opens it, and all share it. */
-export type DoctorContext = Readonly<{
-  config: Config
-  problems: readonly ConfigProblem[]
-  log: Logger
-  database: () => Promise<FoundDatabase>
-  mirror: () => Promise<FoundMirror>
-}>
+export type DoctorContext = DoctorInput &
+  Readonly<{
+    log: Logger
+    database: () => Promise<FoundDatabase>
+    mirror: () => Promise<FoundMirror>
+  }>
 
 /** The input of checks of settings and tables. */
 export type MirrorContext = Pick<DoctorContext, 'config' | 'mirror'>
@@ -36,7 +38,7 @@ const START_WITHIN_MS = 20 * SECOND
 /** Makes the context of the checks; `close` closes the database if a check has opened it. */
 export function openDoctorContext(
   deps: { log: Logger },
-  input: { config: Config; problems: readonly ConfigProblem[] },
+  input: DoctorInput,
 ): { context: DoctorContext; close(): Promise<void> } {
   const release = makeReleaseStack()
   let opening: Promise<FoundDatabase> | undefined
@@ -67,7 +69,7 @@ export function openDoctorContext(
 
 type Defer = ReleaseStack['defer']
 
-async function openFound(log: Logger, config: Config, defer: Defer): Promise<FoundDatabase> {
+async function openFound(log: Logger, config: DoctorInput['config'], defer: Defer): Promise<FoundDatabase> {
   const url = config.databaseUrl ?? (await openEmbedded(log, config.dataDir, defer))
   if (url === undefined) return { kind: 'none' }
   const store = openStore({ log }, { connectionString: url, maxConnections: 4 })

@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import { FEATURES } from '../../features/index.ts'
 import { SECOND, within } from '../../kit/time.ts'
 import { fitCommand, withRemedy } from '../app/remedy.ts'
-import type { Config, ConfigProblem } from '../config/config.ts'
 import { DATABASE_VARIABLES, loadStates } from '../frame/findings/facts.ts'
 import { type Finding, leftOut, problem, problemOf } from '../frame/findings/finding.ts'
 import { checkDatabase } from './check-database.ts'
@@ -17,7 +16,7 @@ import {
 } from './check-machine.ts'
 import { checkQueue, checkRedis } from './check-queue.ts'
 import { checkDaemon, checkService } from './check-service.ts'
-import { type DoctorContext, findListed, openDoctorContext } from './doctor-context.ts'
+import { type DoctorContext, type DoctorInput, findListed, openDoctorContext } from './doctor-context.ts'
 
 /** Checks one thing. Expected trouble and thrown errors become findings. */
 export type Check = Readonly<{
@@ -85,10 +84,7 @@ const CHECK_WITHIN_MS = 30 * SECOND
  * affect the others, and none takes longer than 30 seconds. The doctor changes nothing, uses and refreshes no token, and does
  * not disturb a running daemon.
  */
-export async function* diagnose(
-  deps: { log: Logger },
-  input: { config: Config; problems: readonly ConfigProblem[] },
-): AsyncGenerator<Diagnosis> {
+export async function* diagnose(deps: { log: Logger }, input: DoctorInput): AsyncGenerator<Diagnosis> {
   const { context, close } = openDoctorContext(deps, input)
   try {
     const running = (await listChecks()).map((check) => ({ check, findings: runCheck(check, context) }))

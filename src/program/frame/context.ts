@@ -91,7 +91,11 @@ export async function openContext(
   const level = !options.logsWork && config.logLevel === 'info' ? 'warn' : config.logLevel
   const log = await openLog({ level, terminal })
   const note = (line: string) => void process.stderr.write(`${escapeControls(line)}\n`)
-  for (const warning of warnings) options.logsWork ? log.warn(warning) : note(`musette: ${warning}`)
+  const ofParts = options.takesProblems
+    ? []
+    : settings.problems.map(({ name, sentence }) => `${name} ${sentence}`)
+  for (const warning of [...warnings, ...ofParts])
+    options.logsWork ? log.warn(warning) : note(`musette: ${warning}`)
   // Libraries print to the console, each in its own way; nothing of ours does.
   const drop = (...texts: unknown[]) =>
     log.debug({ said: texts.map((text) => errorLine(text)) }, 'a library printed')

@@ -47,15 +47,17 @@ export function option<T = string, D = undefined>(
 /** Verbs that share a first word, as in `workout list`. */
 type Group = { name: string; description: string }
 
-type Opened = { nothing: { close(): Promise<void> }; database: LocalApp; app: App }
+type Opened = { nothing: { close(): Promise<void> }; reading: LocalApp; database: LocalApp; app: App }
 type Needs = keyof Opened
 
 /** A person waits no longer for a service that has asked to wait; a pass does. */
 export const LONGEST_PAUSE_MS = 60_000
 
-/** How each verb opens what it needs: `app` requests of the service, too. A person waits for it, so that it keeps no pause after a failure. */
+/** How each verb opens what it needs: `reading` writes nothing, so that it works on a standby, `app` requests of the service, too. A person waits for it, so that it keeps no pause after a failure. */
 const OPEN: { [D in Needs]: (context: Context, isPass: boolean) => Promise<Opened[D]> } = {
   nothing: async () => ({ close: async () => undefined }),
+  reading: async ({ config, log, signal }) =>
+    (await import('../app/local-app.ts')).openLocalApp(config, log, signal, 'read'),
   database: async ({ config, log, signal }) =>
     (await import('../app/local-app.ts')).openLocalApp(config, log, signal),
   app: async ({ config, log, signal, features }, isPass) =>
@@ -98,7 +100,7 @@ type Typed<N extends string, O extends Options> = ArgumentOf<N> & Values<O>
 
 /** The same; where a database is opened, `account` is the chosen one: the one that is named, default, or the only one. */
 type Input<N extends string, O extends Options, D extends Needs> = Typed<N, O> &
-  (['account', D] extends [keyof Typed<N, O>, 'database' | 'app'] ? { account: string } : unknown)
+  (['account', D] extends [keyof Typed<N, O>, Exclude<Needs, 'nothing'>] ? { account: string } : unknown)
 
 /** No verb that a person sees lacks its help. */
 type Shown = { hidden?: false; help: VerbHelp } | { hidden: true; help?: undefined }

@@ -2,14 +2,19 @@ import fastifyHelmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Adds the security headers to every answer, also refusals: content from this host only, and pictures from the hosts of `pictures`; no
+ * Adds the security headers to every answer, also refusals: content from this host only, and pictures from the hosts of `pictures`, in which `{s}` is a, b or c; no
  * framing, no caching. A route that needs more sets its own. Must be registered first.
  */
 export async function registerSecurityHeaders(
   server: FastifyInstance,
   pictures: ReadonlyArray<string | undefined> = [],
 ): Promise<void> {
-  const hosts = pictures.flatMap((address) => (address === undefined ? [] : [new URL(address).origin]))
+  const addresses = pictures.flatMap((address) =>
+    address === undefined
+      ? []
+      : ['a', 'b', 'c'].map((part) => new URL(address.replaceAll('{s}', part)).origin),
+  )
+  const hosts = [...new Set(addresses)]
   await server.register(fastifyHelmet, {
     contentSecurityPolicy: contentPolicy({
       'script-src': ["'self'"],

@@ -54,7 +54,7 @@ describe.runIf(runsWith(PGBOUNCER))('PgBouncer before the database', () => {
     await expect(migrate({ connectionString: url, log })).rejects.toMatchObject(refused)
     const config = readConfig({ DATABASE_URL: url })
     await expect(openLocalApp(config, log, undefined, 'set-up')).rejects.toMatchObject(refused)
-    const { context, close } = openDoctorContext({ log }, { config, problems: [] })
+    const { context, close } = openDoctorContext({ log }, { config, problems: [], warnings: [] })
     onTestFinished(close)
     expect(await checkDatabase(context)).toMatchObject([
       { state: 'problem', kind: 'configuration', found: refused.message },

@@ -357,6 +357,13 @@ describe('an export with FIT files and answers', () => {
     })
 
     it.runIf(canMount())('is whole on a full disk, and completed when there is room', async () => {
+      const first = await openSmallDisk(1)
+      await fillDisk(first, 16_384)
+      const nothing = {
+        code: 'export_disk_full',
+        message: expect.stringContaining('nothing was exported yet'),
+      }
+      await expect(run(join(first, 'new'))).rejects.toMatchObject(nothing)
       const to = await openSmallDisk(64)
       await begin(to)
       const filler = await fillDisk(to, 200_000)

@@ -8,6 +8,7 @@ const message = (column: string, value: string) =>
 
 export const ROWS: FeatureRows = {
   others: ['webhook test'],
+  elsewhere: ['webhooks_wrong'],
   commands: {
     'musette webhook': [
       'test/program/doctor/typed.test.ts',

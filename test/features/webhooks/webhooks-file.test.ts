@@ -32,9 +32,10 @@ describe('the file of the webhooks', () => {
   const read = (list: unknown, mode?: number) => readText(JSON.stringify(list), mode)
   const faultsOf = async (list: unknown) => {
     const { problems, config } = await read(list)
-    expect(webhooksSettings.of(config)).toBeUndefined()
+    const faults = problems.map(({ sentence }) => sentence)
+    expect(webhooksSettings.of(config)).toMatchObject({ webhooks: [], faults })
     for (const { name } of problems) expect(name).toBe('MUSETTE_WEBHOOKS')
-    return problems.map(({ sentence }) => sentence)
+    return faults
   }
 
   it('has receivers of both styles; without a choice they get the events of the first release only', async () => {
@@ -62,7 +63,7 @@ describe('the file of the webhooks', () => {
       expect.stringMatching(/^names a file whose webhook 2, name, is not 1 to 40/),
       expect.stringMatching(/^names a file whose webhook 2, url, does not end with the name of a topic/),
       expect.stringMatching(/^names a file whose webhook 2, events, is empty/),
-      'names a file whose webhook 3, url, holds a user name or password',
+      expect.stringMatching(/^names a file whose webhook 3, url, holds a user name or password/),
       'names a file whose webhook 3 has a member that is not known',
       'names a file whose webhook 4, style, is neither standard nor ntfy',
       expect.stringMatching(/^names a file whose webhook 5, events, 1, is not one of activity\.new, /),

@@ -9,7 +9,9 @@ import { runVerb } from '../../kit/verbs.ts'
 
 it('musette config shows every setting with its source and default, and no secret; an unknown name is a warning', async () => {
   const env = {
-    DATABASE_URL: 'postgres://rider:hunter2@db/training',
+    DATABASE_URL: 'postgres://rider:hunter2@db/training?sslmode=require&sslpassword=hunter2',
+    REDIS_URL: 'redis://hunter2@queue/0',
+    MUSETTE_MAP_TILES: 'https://maps.test/{z}/{x}/{y}.png?access_token=hunter2&token=hunter2&hunter2',
     MUSETTE_HTTP_TOKEN: 'hunter2-of-17-chars',
     MUSETTE_POLL_EVERY: '5m',
     MUSETTE_POL_EVERY: '1m',
@@ -27,7 +29,8 @@ it('musette config shows every setting with its source and default, and no secre
   expect(stdout).toMatch(/MUSETTE_POLL_EVERY +5m +environment +15m/)
   expect(stdout).toMatch(new RegExp(`MUSETTE_LAG +2h +${file} +1h`))
   expect(stdout).toMatch(/MUSETTE_SETTLE +(\S+) +default +\1/)
-  expect(stdout).toMatch(/DATABASE_URL +postgres:\/\/rider:\(hidden\)@db\/training +environment/)
+  expect(stdout).toMatch(/DATABASE_URL +postgres:\/\/\(hidden\)@db\/training\?\(hidden\) +environment/)
+  expect(stdout).toContain('.png?(hidden) ')
   expect(stdout).toMatch(/MUSETTE_HTTP_TOKEN +\(hidden\) +environment/)
   expect(stdout).not.toContain('hunter2')
   // Node itself reads the option of the older name; Node 20 puts the file into the environment, too.

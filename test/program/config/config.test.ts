@@ -49,6 +49,61 @@ describe('the configuration', () => {
   })
 })
 
+describe('an address', () => {
+  const TILES = 'https://tiles.example.com/{z}/{x}/{y}.png'
+  const tiles = (address: string) => ({ MUSETTE_MAP_TILES: address })
+  const LOGIN = 'holds a user name or password, which is not sent'
+  it.each<[string, Record<string, string>, string]>([
+    ['of the service with a password', { MUSETTE_BASE_URL: 'https://:hunter2@host' }, LOGIN],
+    ['of a heartbeat with a user', { MUSETTE_HEARTBEAT_URL: 'https://hunter2@host/ping' }, LOGIN],
+    ['of tiles with a user', tiles(TILES.replace('tiles', 'hunter2@tiles')), LOGIN],
+    ['of tiles with a comma in the host', tiles(TILES.replace('tiles', 'a,b')), 'has a host that browsers'],
+    ['of tiles with a ; in the host', tiles(TILES.replace('tiles', 'a;b')), 'has a host that browsers'],
+    ['of tiles at an IPv6 address', tiles(TILES.replace('tiles.example.com', '[::1]')), 'has a host that'],
+    ['of tiles with a part of its own', tiles(`${TILES}?{token}`), 'has another placeholder than {z}, {x}'],
+    ['of tiles without {y}', tiles(TILES.replace('{y}', '1')), 'is not the address of map tiles'],
+  ])('%s is refused', (_what, env, says) => {
+    const complaint = complaintOf(env)
+    expect(complaint).toContain(`${Object.keys(env)[0]} ${says}`)
+    expect(complaint).not.toContain('hunter2')
+  })
+
+  it.each([TILES, TILES.replace('tiles', '{s}.tile'), TILES.replace('{y}', '{y}{r}')])(
+    '%s is taken',
+    (address) => {
+      expect(readSettings(tiles(address)).problems).toEqual([])
+    },
+  )
+})
+
+describe('the file of NODE_EXTRA_CA_CERTS', () => {
+  const BEGIN = '-----BEGIN CERTIFICATE-----'
+  it.each([
+    ['a missing one', undefined, 'names a file that cannot be read'],
+    ['an empty one', '', 'names an empty file'],
+    [
+      'DER',
+      Buffer.from([0x30, 0x82, 1, 0]),
+      'names a file in DER, and must name one in PEM, as openssl x509',
+    ],
+    ['a private key', '-----BEGIN PRIVATE KEY-----', 'names a file that holds no whole certificate in PEM'],
+    ['a cut certificate', `${BEGIN}\nMIIB`, 'names a file that holds no whole certificate in PEM'],
+  ])('is named for what it is: %s', (what, content, says) => {
+    const path = join(folder, what)
+    if (content !== undefined) writeFileSync(path, content)
+    expect(complaintOf({ NODE_EXTRA_CA_CERTS: path })).toContain(`NODE_EXTRA_CA_CERTS ${says}`)
+  })
+})
+
+it('a variable by which Node accepts any certificate is dropped with a warning', () => {
+  const name = 'NODE_TLS_REJECT_UNAUTHORIZED'
+  process.env[name] = '0'
+  const { warnings } = readSettings(undefined)
+  expect(process.env[name]).toBeUndefined()
+  expect(warnings).toContainEqual(expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED=0 .* has no effect/))
+  expect(readSettings({ [name]: '1' }).warnings).toEqual([])
+})
+
 describe('the files of settings', () => {
   const write = (name: string, text: string, mode = 0o600) => {
     const path = join(folder, name)

@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { createServer as createHttp2Server, createSecureServer as createSecureHttp2Server } from 'node:http2'
 import { createServer as createPlainServer } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -41,6 +42,11 @@ async function openPlaces(keep: Keep) {
   const plain = await keep(
     createPlainServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad\r\n\r\n')),
   )
+  const [cert, key] = await Promise.all(
+    ['server.crt', 'server.key'].map((name) => readFile(join(folder.path, name))),
+  )
+  const http2 = await keep(createHttp2Server())
+  const https2 = await keep(createSecureHttp2Server({ cert, key }))
   const [row] = await queryOnce(database.url, 'select identity from training.database')
   const { url: proxy } = await keep(openHttpProxy(sandbox.url))
   const host = `127.0.0.1:${await front(inject('postgresUrl'))}`
@@ -52,6 +58,7 @@ async function openPlaces(keep: Keep) {
     ...{ wrongProxy: proxy.replace('proxy-secret', 'x'), plain: await listen(plain) },
     ...{ tlsService: await front(sandbox.url), tlsRedis: await front(redis.url) },
     ...{ tlsDatabase, tlsNamedDatabase: tlsDatabase.replace('127.0.0.1', 'localhost') },
+    ...{ http2: await listen(http2), https2: await listen(https2) },
     none: await findFreePort(),
     stranger: await answering({ hello: 'world' }),
     other: await answering({ ready: true, parts: {}, identity: 'of-another' }),
@@ -79,6 +86,8 @@ a proxy that does not run | service | MUSETTE_BASE_URL=https://service.invalid H
 a proxy that wants another password | service | MUSETTE_BASE_URL=https://service.invalid HTTPS_PROXY={wrongProxy} | unreachable | ^the proxy http://127.0.0.1:\d+ wants a user and a password | secret
 https to a port without TLS | service | MUSETTE_BASE_URL=https://127.0.0.1:{plain} | unreachable | what answers does not speak TLS.*MUSETTE_BASE_URL is https: or http: |
 http to a port with TLS | service | MUSETTE_BASE_URL=http://localhost:{tlsService} | unreachable | the connection was lost \(UND_ERR_SOCKET\).*MUSETTE_BASE_URL is https: or http: |
+a server that speaks HTTP/2 only, without TLS | service | MUSETTE_BASE_URL=http://127.0.0.1:{http2} | unreachable | the server at http://127.0.0.1:\d+ speaks HTTP/2 only, and musette HTTP/1.1; .*offer HTTP/1.1, too | TLS
+a server that speaks HTTP/2 only, with TLS | service | MUSETTE_BASE_URL=https://localhost:{https2} | unreachable | the server at https://localhost:\d+ speaks HTTP/2 only, and musette HTTP/1.1; .*offer HTTP/1.1, too | does not speak TLS
 a certificate of an own authority | service | MUSETTE_BASE_URL=https://localhost:{tlsService} | unreachable | comes from an authority that is not known here.*NODE_EXTRA_CA_CERTS | clock|curl
 a Redis that wants a password | redis | REDIS_URL={locked} | configuration | ^Redis refused the login \(NOAUTH\); write user and password into REDIS_URL | runs
 a Redis that wants another password | redis | REDIS_URL={wrongRedis} | configuration | ^Redis refused the login \(WRONGPASS\) | runs|wrong@
@@ -146,6 +155,21 @@ describe('the cause of a failure', () => {
   it('is none with the daemon of this database', async () => {
     expect(await lookWith('daemon', 'MUSETTE_HTTP=127.0.0.1:{own}')).toEqual([])
   })
+})
+
+it('NODE_TLS_REJECT_UNAUTHORIZED=0 shows no password to a server with any certificate, and is a warning', async () => {
+  const env = {
+    ...{ DATABASE_URL: at.database, MUSETTE_HTTP: 'off', MUSETTE_DATA_DIR: join(at.dir, 'data') },
+    ...{ NODE_TLS_REJECT_UNAUTHORIZED: '0', MUSETTE_BASE_URL: `https://localhost:${at.tlsService}` },
+  }
+  const run = (...words: string[]) =>
+    runNode([distPath('main.js'), ...words], { cwd: at.dir, env, input: 'rider\n' })
+  const login = await run('login', '--username', 'rider', '--password-stdin')
+  const warned = 'NODE_TLS_REJECT_UNAUTHORIZED=0 (environment) has no effect'
+  expect(login.stderr).toContain(`musette: ${warned}`)
+  expect(login.stderr).toContain('comes from an authority that is not known here')
+  expect(login.code).toBe(4)
+  expect((await run('doctor')).stdout).toMatch(/^warning +configuration: NODE_TLS_REJECT_UNAUTHORIZED=0/m)
 })
 
 describe('an authority of NODE_EXTRA_CA_CERTS', () => {

@@ -64,7 +64,7 @@ export async function diagnose(
   const mirror = async () => ({ store, url: databaseUrl })
   const database = async () => ({ kind: 'none' }) as const
   const { run } = await findCheck(check)
-  return run({ config, problems: [], log: makeSilentLog(), database, mirror })
+  return run({ config, problems: [], warnings: [], log: makeSilentLog(), database, mirror })
 }
 
 /** Overwrites the first page of a table in a copy of the database, whose pages the server has not read yet. */

@@ -46,16 +46,17 @@ describe('a web server on loopback without a token', () => {
     }
   })
 
-  it('allows pictures only from the configured server of map tiles', async () => {
-    const web = await openBareWeb({
-      host: '127.0.0.1',
-      env: { MUSETTE_MAP_TILES: 'https://tiles.example.com/{z}/{x}/{y}.png?key=k' },
-    })
+  it.each([
+    ['tiles.example.com', 'https://tiles.example.com'],
+    ['{s}.tiles.test:81', 'https://a.tiles.test:81 https://b.tiles.test:81 https://c.tiles.test:81'],
+  ])('allows pictures only from the configured servers of map tiles: %s', async (host, allowed) => {
+    const env = { MUSETTE_MAP_TILES: `https://${host}/{z}/{x}/{y}.png?key=k` }
+    const web = await openBareWeb({ host: '127.0.0.1', env })
     const answer = await ask(`${web.url}/fitness`)
     await web.close()
     const policy = String(answer.headers['content-security-policy'])
-    expect(policy).toContain("img-src 'self' data: https://tiles.example.com;")
-    expect(policy.match(/https?:/g)).toHaveLength(1)
+    expect(policy).toContain(`img-src 'self' data: ${allowed};`)
+    expect(policy.match(/https?:/g)).toHaveLength(allowed.split(' ').length)
     // Such a server serves only who says which site it is for.
     expect(answer.headers['referrer-policy']).toBe('strict-origin-when-cross-origin')
     expect((await rig.ask('/fitness')).headers['referrer-policy']).toBe('same-origin')

@@ -112,7 +112,7 @@ const MAX_TILE_LEVEL = 18
 /** The largest drawn size of a tile, px, so that it is sharp. */
 const TILE_PX = 300
 
-/** Makes the tiles of a map of this size; `template` holds `{z}`, `{x}` and `{y}`. */
+/** Makes the tiles of a map of this size; `template` holds `{z}`, `{x}` and `{y}`; `{s}` in it is one of three hosts, as in Leaflet. */
 export function makeTiles({ x, y, scale }: Eye, template: string, width: number, height: number): Tile[] {
   const level = Math.min(MAX_TILE_LEVEL, Math.max(0, Math.ceil(Math.log2(scale / TILE_PX))))
   const count = 2 ** level
@@ -121,8 +121,11 @@ export function makeTiles({ x, y, scale }: Eye, template: string, width: number,
   const tiles: Tile[] = []
   for (let column = Math.floor(left / size); column * size < left + width; column++)
     for (let row = Math.max(0, Math.floor(top / size)); row < count && row * size < top + height; row++) {
-      const part = { z: level, x: ((column % count) + count) % count, y: row }
-      const address = template.replaceAll(/\{([zxy])\}/g, (_, name: 'z' | 'x' | 'y') => String(part[name]))
+      const place = ((column % count) + count) % count
+      const part = { z: level, x: place, y: row, s: 'abc'[(place + row) % 3], r: '' }
+      const address = template.replaceAll(/\{([zxysr])\}/g, (_, name: keyof typeof part) =>
+        String(part[name]),
+      )
       tiles.push({ address, x: column * size - left, y: row * size - top, size })
     }
   return tiles

@@ -1,3 +1,4 @@
+import { HIDDEN, hideUrlSecrets } from '../../../kit/text.ts'
 import type { Settings } from '../../config/config.ts'
 import { type Context, EXIT } from '../../frame/context.ts'
 import { printTable } from '../../frame/output.ts'
@@ -5,8 +6,6 @@ import { defineVerb, flag } from '../../frame/verb.ts'
 
 /** A setting as printed: a secret `value` is masked. */
 type Setting = { name: string; value: string | null; source: string; default: string | null; about: string }
-
-const HIDDEN = '(hidden)'
 
 export const configVerb = defineVerb({
   name: 'config',
@@ -55,16 +54,8 @@ async function listSettings({ origins, problems, known }: Settings): Promise<Set
     const origin = origins.get(name)
     // A value that musette does not understand may be a secret in the wrong place.
     const isWrong = problems.some((problem) => problem.variable === name)
-    const value = origin && (isWrong || known.hidden.includes(name) ? HIDDEN : mask(origin.text))
+    const value = origin && (isWrong || known.hidden.includes(name) ? HIDDEN : hideUrlSecrets(origin.text))
     const source = origin ? `${origin.source}${origin.name === name ? '' : `, ${origin.name}`}` : 'default'
     return { name, value: value ?? fallback, source, default: fallback, about: variable.description ?? '' }
   })
-}
-
-/** Hides the password within a URL. */
-function mask(text: string): string {
-  // By the text: a URL of several hosts is none for URL, and what stands raw in a password must not be shown either.
-  return text
-    .replace(/(:\/\/[^:@/]*:).*@/s, `$1${HIDDEN}@`)
-    .replace(/([?&]\w*(?:password|secret|key)\w*=)[^&#]*/gi, `$1${HIDDEN}`)
 }

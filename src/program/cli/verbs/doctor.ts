@@ -26,10 +26,10 @@ export const doctorVerb = defineVerb({
   needs: 'nothing',
   // A wrong variable is one of the findings and does not end the program.
   takesProblems: true,
-  async run({ config, log, settings, signal, print, printJson }, { json }) {
+  async run({ log, settings, signal, print, printJson }, { json }) {
     const { diagnose } = await import('../../doctor/doctor.ts')
     const findings: Diagnosis[] = []
-    for await (const finding of diagnose({ log }, { config, problems: settings.problems })) {
+    for await (const finding of diagnose({ log }, settings)) {
       findings.push(finding)
       if (!json) print(lineOf(finding))
       signal.throwIfAborted()

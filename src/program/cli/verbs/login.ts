@@ -154,7 +154,7 @@ export const accountsListVerb = defineVerb({
   description: 'list the accounts and whether they are signed in',
   options: { json: flag('--json', 'as one JSON array') },
   help: { settings: KEYED, exits: ASKS, examples: ['musette accounts --json'] },
-  needs: 'database',
+  needs: 'reading',
   async run({ app, ...context }, { json }): Promise<undefined> {
     const { findStatus } = await import('../../frame/findings/status-report.ts')
     await noteUnreadableLogins(context, app)

@@ -15,7 +15,7 @@ export const statusVerb = defineVerb({
     json: flag('--json', 'as one JSON object'),
   },
   help: { settings: [...KEYED, 'REDIS_URL'], exits: SIGNED_IN, examples: ['musette status'] },
-  needs: 'database',
+  needs: 'reading',
   async run({ app, ...context }, { only, json }): Promise<undefined> {
     const { accountNamed } = await import('../../app/local-app.ts')
     const { makeFacts } = await import('../../frame/findings/facts.ts')

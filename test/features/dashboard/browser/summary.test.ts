@@ -147,6 +147,15 @@ describe('the map of a route', () => {
     expect(scale * (south.y - (north?.y ?? 0))).toBeCloseTo(450)
   })
 
+  it('takes its tiles from a, b and c where the address says {s}', () => {
+    const template = 'https://{s}.example.com/{z}/{x}/{y}{r}.png'
+    const tiles = makeTiles({ ...project(47, 8), scale: 100_000 }, template, 800, 600)
+    const hosts = tiles.map(
+      ({ address }) => /^https:\/\/([abc])\.example\.com\/\d+\/\d+\/\d+\.png$/.exec(address)?.[1],
+    )
+    expect([...new Set(hosts)].sort()).toEqual(['a', 'b', 'c'])
+  })
+
   it('is drawn on the right tiles, finer ones when it is enlarged', () => {
     const eye = { ...project(47, 8), scale: 100_000 }
     // Few are fetched, and one holds the place in the middle.
