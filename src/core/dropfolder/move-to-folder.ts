@@ -1,33 +1,53 @@
 import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { errorCode, errorLine } from '../../kit/errors.ts'
+import { ConfigError, errorCode, errorLine, MusetteError } from '../../kit/errors.ts'
 import { orMissing } from '../../kit/files.ts'
-import { type Folder, NO_LINKS, openBelow } from '../../kit/folders/folder.ts'
+import { type Folder, openBelow, orExists, orNoLinks } from '../../kit/folders/folder.ts'
+import { type Disk, isSecondName, probeDisk } from '../../kit/folders/probe-disk.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { ASIDE, DONE, FAILED, isAside, keyOf, type Steps, type WalkResult } from './walk-folder.ts'
 
 /** A file by its name in an open folder. */
 type Place = { folder: Folder; name: Buffer }
 
+export type MoveFile = (from: Place, to: Place) => Promise<Buffer | undefined>
+
 /**
- * Moves a file into a folder of the same file system under a name, or under the first numbered one that is free.
- * Nothing is overwritten, even while other processes move files there: creating a hard link fails when the name exists,
- * which a rename does not. Returns the new name, or undefined when the file is gone or another process has moved it.
- * After a crash in the middle both names are the same file, and the next call finishes the move. Throws Node's errors (EROFS, ENOSPC, EXDEV).
+ * Makes the function that moves a file into a folder of the same file system under a name, or under the first numbered one that is free.
+ * Nothing is overwritten, even while other processes move files there. It returns the new name, or undefined when the file is gone or
+ * another process has moved it, and throws Node's errors (EROFS, ENOSPC, EXDEV). It probes each disk once: where hard links cannot be
+ * trusted, files are renamed, and where no name can be reserved either, it throws ConfigError `no_exclusive_names`.
  */
-export async function moveToFolder(from: Place, to: Place): Promise<Buffer | undefined> {
+export function makeMover(): MoveFile {
+  const disks = new Map<number, Disk>()
+  return async (from, to) => {
+    const { dev } = await to.folder.stats()
+    const disk = disks.get(dev) ?? (await probeDisk(to.folder))
+    disks.set(dev, disk)
+    if (disk.isExclusive) return disk.hasLinks ? moveByLink(from, to) : moveByRename(from, to)
+    const message = `the file system of ${to.folder.path} may overwrite a file by another of its name; set MUSETTE_AFTER_UPLOAD=keep`
+    throw new ConfigError('no_exclusive_names', message)
+  }
+}
+
+/**
+ * Moves a file by a hard link, which fails when the name exists, as a rename does not. After a crash in the middle both names are the same
+ * file, and the next call finishes the move.
+ */
+async function moveByLink(from: Place, to: Place): Promise<Buffer | undefined> {
   for (let n = 1; ; n++) {
     const target = { folder: to.folder, name: numberedName(to.name, n) }
     try {
-      await from.folder.link(from.name, to.folder, target.name)
+      // The system may forbid links to files of another user.
+      const isLinked = await from.folder.link(from.name, to.folder, target.name).then(() => true, orNoLinks)
+      if (!isLinked) return moveByRename(from, to)
     } catch (error) {
       const code = errorCode(error)
       if (code === 'ENOENT') return undefined
-      if (code === 'EEXIST') {
-        if (!(await isSameFile(from, target))) continue
-      } else if (NO_LINKS.includes(code)) return moveByRename(from, to)
-      else throw error
+      if (code !== 'EEXIST') throw error
+      if (!(await isSameFile(from, target))) continue
     }
     return (await removeOldName(from, target, to.name)) ? target.name : undefined
   }
@@ -45,25 +65,30 @@ async function removeOldName(from: Place, target: Place, name: Buffer): Promise<
   // Another daemon on the same folder removed it first.
   if (!isRenamed) return false
   if (await isSameFile(aside, target)) await folder.unlink(aside.name).catch(orMissing)
-  else await moveToFolder(aside, { folder: from.folder, name })
+  else await moveByRename(aside, { folder: from.folder, name })
   return true
 }
 
-/** Moves like moveToFolder on file systems without hard links: an empty file reserves the name, and the rename replaces it. */
+/**
+ * Moves a file where hard links cannot be trusted: an empty file reserves the name, and the rename replaces it. Throws MusetteError
+ * `move_unfinished` when the rename fails and the empty file cannot be removed: another attempt would leave another one.
+ */
 export async function moveByRename(from: Place, { folder, name }: Place): Promise<Buffer | undefined> {
   for (let n = 1; ; n++) {
     const target = numberedName(name, n)
-    try {
-      await (await folder.create(target, 0o600)).close()
-    } catch (error) {
-      if (errorCode(error) === 'EEXIST') continue
-      throw error
-    }
+    const isReserved = await folder.create(target, 0o600).then(async (file) => {
+      await file.close()
+      return true
+    }, orExists)
+    if (!isReserved) continue
     try {
       await from.folder.rename(from.name, folder, target)
       return target
     } catch (error) {
-      await folder.unlink(target)
+      await folder.unlink(target).catch((left: unknown) => {
+        const message = `${errorLine(error)}; the empty file ${join(folder.path, target.toString())} is left behind (${errorLine(left)})`
+        throw new MusetteError('move_unfinished', message, { cause: error })
+      })
       if (errorCode(error) === 'ENOENT') return undefined
       throw error
     }
@@ -74,7 +99,7 @@ async function isSameFile(one: Place, other: Place): Promise<boolean> {
   const [a, b] = await Promise.all(
     [one, other].map(({ folder, name }) => folder.lstat(name).catch(() => undefined)),
   )
-  return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev
+  return isSecondName(a, b)
 }
 
 /** The longest name that common file systems allow, bytes. */
@@ -122,15 +147,15 @@ const UNNAMED = Buffer.from('recovered.fit')
  * Makes the recovery of moves that a killed process left unfinished. The returned function looks into `done/` and
  * `failed/` of each account's folder once, and into every scanned folder in which a hidden name was seen. Never throws.
  */
-export function moveRecovery(log: Logger, root: string) {
+export function moveRecovery({ log, move }: { log: Logger; move: MoveFile }, root: string) {
   const recovered = new Set<string>()
   return async ({ homes, interrupted }: Pick<WalkResult, 'homes' | 'interrupted'>) => {
     const fresh = homes.filter((home) => !recovered.has(keyOf(home)))
     for (const home of fresh) recovered.add(keyOf(home))
     try {
       let finished = 0
-      for (const home of fresh) finished += await recoverMoves(root, home)
-      for (const { folder, home } of interrupted) finished += await recoverMovesIn(root, folder, home)
+      for (const home of fresh) finished += await recoverMoves(move, root, home)
+      for (const { folder, home } of interrupted) finished += await recoverMovesIn(move, root, folder, home)
       if (finished > 0)
         log.info({ files: finished }, 'drop folder: moves that were left halfway are finished')
     } catch (error) {
@@ -143,15 +168,15 @@ export function moveRecovery(log: Logger, root: string) {
  * Finishes the moves in `done/` and `failed/` below `home`. A hidden name is removed when the file has a second name beside it; else the
  * file is moved back into `home`, to be imported again. Returns the number of files.
  */
-async function recoverMoves(root: string, home: Steps): Promise<number> {
+async function recoverMoves(move: MoveFile, root: string, home: Steps): Promise<number> {
   const done = [...home, Buffer.from(DONE)]
   const months = (await readFolder(root, done)).filter((entry) => entry.isDirectory())
-  let finished = await recoverMovesIn(root, [...home, Buffer.from(FAILED)], home)
-  for (const { name } of months) finished += await recoverMovesIn(root, [...done, name], home)
+  let finished = await recoverMovesIn(move, root, [...home, Buffer.from(FAILED)], home)
+  for (const { name } of months) finished += await recoverMovesIn(move, root, [...done, name], home)
   return finished
 }
 
-async function recoverMovesIn(root: string, steps: Steps, home: Steps): Promise<number> {
+async function recoverMovesIn(move: MoveFile, root: string, steps: Steps, home: Steps): Promise<number> {
   const entries = await readFolder(root, steps)
   const left = entries.filter((entry) => entry.isFile() && isAside(entry.name))
   if (left.length === 0) return 0
@@ -162,8 +187,7 @@ async function recoverMovesIn(root: string, steps: Steps, home: Steps): Promise<
       // The file's own name, where there was room for it.
       const own = name.length > ASIDE_NAME_AT ? name.subarray(ASIDE_NAME_AT) : UNNAMED
       if (await hasSecondName(aside, moved)) await folder.unlink(name).catch(orMissing)
-      else
-        await closeAfter(await openBelow(root, home), (to) => moveToFolder(aside, { folder: to, name: own }))
+      else await closeAfter(await openBelow(root, home), (to) => move(aside, { folder: to, name: own }))
     }
     return left.length
   })

@@ -3,7 +3,7 @@ import { errorLine } from '../../kit/errors.ts'
 import { type Folder, openBelow } from '../../kit/folders/folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { type Clock, HOUR } from '../../kit/time.ts'
-import { moveToFolder } from './move-to-folder.ts'
+import type { MoveFile } from './move-to-folder.ts'
 import { type Found, hasSameContent, identityOf, keyOf, type Steps } from './walk-folder.ts'
 
 /** A program that writes on in a file that was moved does so soon; a change that comes later is a person's. */
@@ -19,7 +19,7 @@ type Watched = { found: Found; to: MovedTo; inode: number; untilMs: number }
 export type MovedFiles = ReturnType<typeof movedFiles>
 
 /** Returns an empty memory of the files that were moved within the last hour. */
-export function movedFiles({ log, now }: { log: Logger; now: Clock }) {
+export function movedFiles({ log, now, move }: { log: Logger; now: Clock; move: MoveFile }) {
   const watched = new Map<string, Watched>()
 
   async function moveBackFrom(folder: Folder, files: readonly Watched[]): Promise<void> {
@@ -34,7 +34,7 @@ export function movedFiles({ log, now }: { log: Logger; now: Clock }) {
       const sentence = `${file} was written to after it was imported, as ${to.path}`
       const from = { folder, name: to.name }
       const back = await openBelow(root, home)
-        .then((opened) => closeAfter(opened, (to) => moveToFolder(from, { folder: to, name: rawName })))
+        .then((opened) => closeAfter(opened, (to) => move(from, { folder: to, name: rawName })))
         .catch(errorLine)
       if (typeof back === 'string') log.error({ file }, `${sentence}; it cannot be moved back (${back})`)
       else log.warn({ file }, `${sentence}; it is back in the folder`)

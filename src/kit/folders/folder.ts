@@ -81,6 +81,8 @@ export type DurableFile = {
 export const UNFINISHED = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/
 /** The names of small files that are not finished. */
 export const SCRATCH = /^\.musette-[0-9a-f]{12}\.tmp$/
+/** Makes such a name, which no other file has. */
+export const makeScratchName = () => `.musette-${randomBytes(6).toString('hex')}.tmp`
 
 /** Where Linux shows the open files of this process; a path through it leads to the open folder itself. */
 const HANDLES = '/proc/self/fd'
@@ -92,7 +94,7 @@ const AS_FILE = NO_LINK | (constants.O_NONBLOCK ?? 0)
 /** Linux opens a folder that may be entered and not read; Node has no name for the flag. */
 const O_PATH = process.platform === 'linux' ? 0o10000000 : undefined
 /** Error codes of file systems without hard links, and of systems that forbid links to files of another user. */
-export const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'EACCES']
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'EACCES']
 /** Error codes of file systems without modes, and of those that cannot flush a folder. */
 const UNSUPPORTED = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EBADF']
 
@@ -242,7 +244,7 @@ function makeFolder(
     unlink: (name) => use(name, (at) => unlink(at)),
     rmdir: (name) => use(name, (at) => rmdir(at)),
     async write(name, content, { mode, replace }) {
-      const scratch = `.musette-${randomBytes(6).toString('hex')}.tmp`
+      const scratch = makeScratchName()
       try {
         await closeAfter(await folder.create(scratch, mode), async (file) => {
           await file.writeFile(content)
@@ -303,7 +305,7 @@ function joinName(before: Buffer, name: Name): Buffer {
 }
 
 /** Tells whether two stats are of one file. */
-function isSame(one: Stats, other: Stats): boolean {
+export function isSame(one: Stats, other: Stats): boolean {
   return one.ino === other.ino && one.dev === other.dev
 }
 
@@ -311,12 +313,14 @@ function systemError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code, syscall: 'open' })
 }
 
-function orExists(error: unknown): false {
+/** For `.catch()` of making a file or folder: returns false when it exists, rethrows anything else. */
+export function orExists(error: unknown): false {
   if (errorCode(error) !== 'EEXIST') throw error
   return false
 }
 
-function orNoLinks(error: unknown): false {
+/** For `.catch()` of link: returns false where the file system has no hard links, rethrows anything else. */
+export function orNoLinks(error: unknown): false {
   if (!NO_LINKS.includes(errorCode(error))) throw error
   return false
 }

@@ -3,6 +3,9 @@ import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openWatch } from '../../core/dropfolder/watch.ts'
 import { errorCode, errorLine } from '../../kit/errors.ts'
+import { openFolder } from '../../kit/folders/folder.ts'
+import { probeDisk } from '../../kit/folders/probe-disk.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import { quoteShell } from '../../kit/text.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 import { deniedFinding, isAllowed, readFolder, readNearestFolder } from '../frame/findings/check-folder.ts'
@@ -44,6 +47,17 @@ async function moveFindings(dir: string, device: number): Promise<Finding[]> {
       findings.push(problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep'))
     }
   }
+  // The try of an event says why no file can be made.
+  const disk = await closeAfter(await openFolder(dir), probeDisk).catch(() => undefined)
+  if (disk && !disk.isExclusive) {
+    const found = `the file system of ${dir} may overwrite a file by another of its name, so uploaded files stay in it`
+    findings.push(problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep'))
+  } else if (disk && !disk.hasLinks)
+    findings.push(
+      ok(
+        `${dir} is on a file system without dependable hard links${disk.ignoresCase ? ' that ignores case' : ''}; files are moved by renaming`,
+      ),
+    )
   return findings
 }
 

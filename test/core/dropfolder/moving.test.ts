@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { moveDone, moveFailed } from '../../../src/core/dropfolder/move-file.ts'
-import { moveByRename, moveToFolder } from '../../../src/core/dropfolder/move-to-folder.ts'
+import { makeMover, moveByRename } from '../../../src/core/dropfolder/move-to-folder.ts'
 import { identityOf } from '../../../src/core/dropfolder/walk-folder.ts'
 import { openFolder } from '../../../src/kit/folders/folder.ts'
 import { closeAfter } from '../../../src/kit/release-stack.ts'
@@ -14,6 +14,7 @@ import { listAll } from './rig.ts'
 const at = new Date('2026-03-31T23:30:00Z')
 /** How often races are run. */
 const ROUNDS = whole ? 150 : 60
+const move = makeMover()
 let temp: TempDir
 let home: string
 beforeEach(async () => {
@@ -41,7 +42,7 @@ describe('moving a file', () => {
     const before = await found('ride.fit')
     await write('new', 'newer')
     await rename(join(home, 'new'), join(home, 'ride.fit'))
-    expect(await moveDone(before, at)).toEqual({ outcome: 'changed' })
+    expect(await moveDone(move, before, at)).toEqual({ outcome: 'changed' })
     expect(listAll(home)).toEqual(['ride.fit'])
   })
 
@@ -51,10 +52,10 @@ describe('moving a file', () => {
       await write(name, 'ride')
       const file = await found(name)
       await Promise.all([
-        moveDone(file, at),
-        moveDone(file, at),
+        moveDone(move, file, at),
+        moveDone(move, file, at),
         utimes(join(home, name), round, round).catch(() => undefined),
-        moveDone(file, at),
+        moveDone(move, file, at),
       ])
       const left = listAll(home).filter((path) => path.endsWith(name))
       expect(left).toHaveLength(1)
@@ -69,8 +70,8 @@ describe('moving a file', () => {
     const own = { ...(await found('rider/ride.fit')), home: [Buffer.from('rider')] }
     await rename(join(home, 'rider'), outside)
     await symlink(outside, join(home, 'rider'))
-    await expect(moveDone(own, at)).rejects.toMatchObject({ code: 'not_a_folder' })
-    await expect(moveFailed(own, at, 'why')).rejects.toMatchObject({ code: 'not_a_folder' })
+    await expect(moveDone(move, own, at)).rejects.toMatchObject({ code: 'not_a_folder' })
+    await expect(moveFailed(move, own, { at, text: 'why' })).rejects.toMatchObject({ code: 'not_a_folder' })
     expect(listAll(outside)).toEqual(['ride.fit'])
   })
 
@@ -89,14 +90,14 @@ describe('moving a file', () => {
       await rm(`${failed}-aside`, { recursive: true, force: true })
       await mkdir(failed)
       await write(`ride-${i}.fit`, `ride ${i}`)
-      const move = moveFailed(await found(`ride-${i}.fit`), at, 'why')
-      await Promise.allSettled([move, swap(i % 50)])
+      const moving = moveFailed(move, await found(`ride-${i}.fit`), { at, text: 'why' })
+      await Promise.allSettled([moving, swap(i % 50)])
     }
     expect(listAll(outside)).toEqual([])
   })
 
   it.each([
-    ['with links', moveToFolder],
+    ['with links', makeMover()],
     ['by rename', moveByRename],
   ])(
     'replaces nothing when many files of one name move at once, and leaves nothing behind, %s',
@@ -131,7 +132,7 @@ describe('moving a file', () => {
       await write('ride.fit', `old ${i}`)
       await write('new', `new ${i}`)
       await Promise.all([
-        moveToFolder({ folder, name }, { folder: to, name }),
+        move({ folder, name }, { folder: to, name }),
         rename(join(home, 'new'), join(home, 'ride.fit')),
       ])
       const left = listAll(home).filter((name) => name.endsWith('.fit'))

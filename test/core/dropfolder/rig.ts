@@ -65,7 +65,7 @@ export async function openRig(
   const { importFile = judgeFile, accounts = async () => ['default'], before, ...given } = options
   const { database = IDENTITY, readWriter = async () => undefined } = options
   const temp = await openTempDir('drop')
-  const { path: dir } = temp
+  const { dir = temp.path } = options
   await before?.(dir)
   const clock = { aheadMs: 60_000 }
   const imported: Array<DroppedFile & { after?: ImportResult['action'] }> = []
@@ -89,12 +89,12 @@ export async function openRig(
       },
     },
     {
-      dir,
       polling: options.restMs === undefined,
       afterUpload: 'move',
       isDroppable,
       scanEveryMs: 3_600_000,
       ...given,
+      dir,
     },
   )
   onTestFinished(async () => {

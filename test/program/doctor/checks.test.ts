@@ -6,7 +6,8 @@ import { serverFindings } from '../../../src/program/doctor/check-database.ts'
 import { checkDropFolder, probeFolder } from '../../../src/program/doctor/check-folders.ts'
 import { checkDiskSpace, checkOtherUsers } from '../../../src/program/doctor/check-machine.ts'
 import { readSettings } from '../../kit/config.ts'
-import { openForEach } from '../../kit/open-for.ts'
+import { openDisk, whyNoDisk } from '../../kit/disks.ts'
+import { openForEach, openForTest } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 const folder = openForEach(() => openTempDir('checks'))
@@ -113,6 +114,21 @@ describe('the drop folder', () => {
     expect(await readdir(drop())).toEqual([])
     const polled = await checkDropFolder(configOf({ MUSETTE_WATCH_POLLING: 'true' }), deaf)
     expect(polled).toMatchObject([{ state: 'ok' }])
+  })
+
+  it.for([
+    ['exfat-fuse, which has no links', 'without dependable hard links that ignores case'],
+    ['sshfs, whose links have inodes of their own', 'without dependable hard links'],
+  ] as const)('on %s is said to lack what moves use', async ([kind, lacks], { skip }) => {
+    const why = whyNoDisk(kind)
+    skip(why !== undefined, why)
+    const disk = await openForTest(openDisk(kind))
+    const findings = await checkDropFolder(
+      configOf({ MUSETTE_DROP_DIR: disk.path }),
+      probed({ noticed: true }),
+    )
+    const found = `${disk.path} is on a file system ${lacks}; files are moved by renaming`
+    expect(findings).toMatchObject([{ state: 'ok', found }, { state: 'ok' }])
   })
 
   it('whose done folder is on another disk cannot move files there', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { DROP_MODE } from '../../../core/dropfolder/drop-folder.ts'
-import { moveToFolder } from '../../../core/dropfolder/move-to-folder.ts'
+import { makeMover } from '../../../core/dropfolder/move-to-folder.ts'
 import { isIgnored, unfinishedBy } from '../../../core/dropfolder/walk-folder.ts'
 import { type ByteSource, describeFault } from '../../../core/fit/archive.ts'
 import { cleanFitName, isDroppable } from '../../../core/fit/fit-names.ts'
@@ -89,7 +89,7 @@ async function receive(
     )
     const known = rows.map((row) => row.content_id)
     const from = { folder: arriving, name: Buffer.from(arrived) }
-    const placed = await moveToFolder(from, { folder, name: Buffer.from(name) })
+    const placed = await makeMover()(from, { folder, name: Buffer.from(name) })
     await folder.sync()
     const contents = judged.contents.map((one) => ({ ...one, isKnown: known.includes(one.contentId) }))
     return { ...judged, contents, fileName: placed?.toString() ?? name }
