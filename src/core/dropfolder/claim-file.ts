@@ -113,11 +113,9 @@ export async function finishFile(
   const { log, seen, problems } = deps
   const file = found.relativePath
   try {
-    const at = deps.now()
+    const how = { move: deps.move, at: deps.now() }
     const moved =
-      result.action === 'done'
-        ? await moveDone(deps.move, found, at)
-        : await moveFailed(deps.move, found, { at, text: result.text })
+      result.action === 'done' ? await moveDone(how, found) : await moveFailed(how, found, result.text)
     seen.recordGone(found)
     if (moved.outcome === 'changed') options.scanSoon()
     const to = moved.outcome === 'moved' ? moved.to.path : undefined

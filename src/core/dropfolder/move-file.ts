@@ -25,6 +25,8 @@ type Moved =
 
 const TEXT_FLAGS = constants.O_WRONLY | constants.O_APPEND
 
+type MoveDeps = { move: MoveFile; at: Date }
+
 type MoveInput = Pick<Found, 'root' | 'home' | 'folder' | 'rawName' | 'identity'>
 
 /**
@@ -32,7 +34,7 @@ type MoveInput = Pick<Found, 'root' | 'home' | 'folder' | 'rawName' | 'identity'
  * is overwritten or deleted; both folders are synced, and missing ones get the mode of the folder around them. `at` is the current time,
  * its month taken in UTC. Throws Node's errors, and ConfigError `not_a_folder` when `done` or a folder of the file is a link or a file.
  */
-export async function moveDone(move: MoveFile, file: MoveInput, at: Date): Promise<Moved> {
+export async function moveDone({ move, at }: MoveDeps, file: MoveInput): Promise<Moved> {
   return moveInto(move, file, stepsTo(file, DONE, at.toISOString().slice(0, 7)))
 }
 
@@ -40,11 +42,7 @@ export async function moveDone(move: MoveFile, file: MoveInput, at: Date): Promi
  * Moves a refused file to `failed/` below its account's folder, then writes `text` (the reason and the remedy) to `<name>.txt`, or appends
  * it there. After a crash between the two steps the text is missing; the ledger has the reason.
  */
-export async function moveFailed(
-  move: MoveFile,
-  file: MoveInput,
-  { at, text }: { at: Date; text: string },
-): Promise<Moved> {
+export async function moveFailed({ move, at }: MoveDeps, file: MoveInput, text: string): Promise<Moved> {
   let textError: unknown
   const moved = await moveInto(move, file, stepsTo(file, FAILED), async (folder, name) => {
     await appendText(folder, textName(name), `${formatMoment(at)}\n${text.trim()}\n`).catch(

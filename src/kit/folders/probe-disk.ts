@@ -1,7 +1,6 @@
 import type { Stats } from 'node:fs'
-import { errorCode } from '../errors.ts'
 import { orMissing } from '../files.ts'
-import { type Folder, isSame, makeScratchName, orNoLinks } from './folder.ts'
+import { type Folder, isSame, makeScratchName, orExists, orNoLinks } from './folder.ts'
 
 /** What the file system of a folder can do. */
 export type Disk = Readonly<{
@@ -19,10 +18,7 @@ export async function probeDisk(folder: Folder): Promise<Disk> {
   try {
     await make(name)
     await make(third)
-    const isExclusive = await make(name).then(
-      () => false,
-      (error: unknown) => errorCode(error) === 'EEXIST',
-    )
+    const isExclusive = !(await make(name).then(() => true, orExists))
     const isLinked = await folder.link(name, folder, second).then(() => true, orNoLinks)
     const [one, foreign] = [await folder.lstat(name), await folder.lstat(third)]
     const other = await folder.lstat(second).catch(orMissing)

@@ -49,16 +49,11 @@ async function moveFindings(dir: string, device: number): Promise<Finding[]> {
   }
   // The try of an event says why no file can be made.
   const disk = await closeAfter(await openFolder(dir), probeDisk).catch(() => undefined)
-  if (disk && !disk.isExclusive) {
-    const found = `the file system of ${dir} may overwrite a file by another of its name, so uploaded files stay in it`
-    findings.push(problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep'))
-  } else if (disk && !disk.hasLinks)
-    findings.push(
-      ok(
-        `${dir} is on a file system without dependable hard links${disk.ignoresCase ? ' that ignores case' : ''}; files are moved by renaming`,
-      ),
-    )
-  return findings
+  if (!disk || (disk.isExclusive && disk.hasLinks)) return findings
+  const lacks = `dependable hard links${disk.ignoresCase ? ' that ignores case' : ''}; files are moved by renaming`
+  if (disk.isExclusive) return [...findings, ok(`${dir} is on a file system without ${lacks}`)]
+  const found = `the file system of ${dir} may overwrite a file by another of its name, so uploaded files stay in it`
+  return [...findings, problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep')]
 }
 
 function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Finding {

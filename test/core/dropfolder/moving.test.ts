@@ -42,7 +42,7 @@ describe('moving a file', () => {
     const before = await found('ride.fit')
     await write('new', 'newer')
     await rename(join(home, 'new'), join(home, 'ride.fit'))
-    expect(await moveDone(move, before, at)).toEqual({ outcome: 'changed' })
+    expect(await moveDone({ move, at }, before)).toEqual({ outcome: 'changed' })
     expect(listAll(home)).toEqual(['ride.fit'])
   })
 
@@ -52,10 +52,10 @@ describe('moving a file', () => {
       await write(name, 'ride')
       const file = await found(name)
       await Promise.all([
-        moveDone(move, file, at),
-        moveDone(move, file, at),
+        moveDone({ move, at }, file),
+        moveDone({ move, at }, file),
         utimes(join(home, name), round, round).catch(() => undefined),
-        moveDone(move, file, at),
+        moveDone({ move, at }, file),
       ])
       const left = listAll(home).filter((path) => path.endsWith(name))
       expect(left).toHaveLength(1)
@@ -70,8 +70,8 @@ describe('moving a file', () => {
     const own = { ...(await found('rider/ride.fit')), home: [Buffer.from('rider')] }
     await rename(join(home, 'rider'), outside)
     await symlink(outside, join(home, 'rider'))
-    await expect(moveDone(move, own, at)).rejects.toMatchObject({ code: 'not_a_folder' })
-    await expect(moveFailed(move, own, { at, text: 'why' })).rejects.toMatchObject({ code: 'not_a_folder' })
+    await expect(moveDone({ move, at }, own)).rejects.toMatchObject({ code: 'not_a_folder' })
+    await expect(moveFailed({ move, at }, own, 'why')).rejects.toMatchObject({ code: 'not_a_folder' })
     expect(listAll(outside)).toEqual(['ride.fit'])
   })
 
@@ -90,7 +90,7 @@ describe('moving a file', () => {
       await rm(`${failed}-aside`, { recursive: true, force: true })
       await mkdir(failed)
       await write(`ride-${i}.fit`, `ride ${i}`)
-      const moving = moveFailed(move, await found(`ride-${i}.fit`), { at, text: 'why' })
+      const moving = moveFailed({ move, at }, await found(`ride-${i}.fit`), 'why')
       await Promise.allSettled([moving, swap(i % 50)])
     }
     expect(listAll(outside)).toEqual([])
