@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { foldName, makeFileStem } from '../../src/kit/folders/file-name.ts'
+import { foldName, isPlainName, makeFileStem } from '../../src/kit/folders/file-name.ts'
 
 const WORST = ` (99).erg`
 const wild = fc.oneof(
@@ -38,6 +38,7 @@ describe('the name of a workout file', () => {
       fc.property(wild, wild, (name, fallback) => {
         const stem = makeFileStem(name, fallback)
         expect(stem).not.toBe('')
+        expect(isPlainName(stem + WORST)).toBe(true)
         expect(Buffer.byteLength(stem + WORST)).toBeLessThanOrEqual(100)
         expect(stem).not.toMatch(/[/\\:*?"<>|\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/u)
         expect(stem).not.toMatch(/^[.\s]|[.\s]$/)
@@ -51,8 +52,23 @@ describe('the name of a workout file', () => {
     ['Threshold 3×10', 'Threshold 3×10'],
     ['30/15 "hard" & short <3', '30-15 -hard- & short -3'],
     ['con', '_con'],
+    ['COM1.fit', '_COM1.fit'],
+    ['../../../tmp/x', '-..-..-tmp-x'],
+    ['C:\\x', 'C--x'],
+    [' .. . ', 'fallback'],
+    ['.hidden', 'hidden'],
+    ['ends. ', 'ends'],
+    ['\u202egpj.exe\u2066', 'gpj.exe'],
+    ['a\0\u0007\nb\tc', 'a b c'],
+    ['x'.repeat(300), 'x'.repeat(90)],
+    ['ü'.repeat(300), 'ü'.repeat(45)],
     [null, 'fallback'],
   ])('makes %j into %j', (name, stem) => {
     expect(makeFileStem(name, 'fallback')).toBe(stem)
   })
+
+  it.each(['', '.', '..', '../x', 'a/b', 'a\\b', '.hidden', 'a\0', 'x'.repeat(256), '/etc/passwd'])(
+    'of a manifest is not %j',
+    (name) => expect(isPlainName(name)).toBe(false),
+  )
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ConfigError, errorCode, errorLine, MusetteError } from '../../kit/errors.ts'
 import { orMissing } from '../../kit/files.ts'
+import { MAX_NAME_BYTES } from '../../kit/folders/file-name.ts'
 import { type Folder, openBelow, orExists, orNoLinks } from '../../kit/folders/folder.ts'
 import { type Disk, isSecondName, probeDisk } from '../../kit/folders/probe-disk.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
@@ -102,8 +103,6 @@ async function isSameFile(one: Place, other: Place): Promise<boolean> {
   return isSecondName(a, b)
 }
 
-/** The longest name that common file systems allow, bytes. */
-const MAX_NAME_BYTES = 255
 const EXTENSION = /(?:\.fit\.gz|\.[^.]{1,10})$/i
 
 /**

@@ -13,6 +13,7 @@ import type { App } from '../../program/app/app.ts'
 import {
   type ExportedFiles,
   exportCommand,
+  isOfOneFile,
   openExportFolder,
   publish,
   readExport,
@@ -54,8 +55,14 @@ export async function exportAll(app: Pick<App, 'store' | 'log'>, input: ExportIn
   return withExclusiveWork(app.store, 'export', () =>
     withRun(app.store, run, async (tally) => {
       const counts = await exportInto(app, { ...input, dir: resolve(input.dir) })
-      const { files, written, removed, foreign, anew } = counts
-      Object.assign(tally, { listed: files, changed: written, absent: removed })
+      const { files, written, removed, foreign, skipped, anew } = counts
+      Object.assign(tally, { listed: files, changed: written, absent: removed, failed: skipped.length })
+      const [first] = skipped
+      if (first)
+        app.log.warn(
+          { files: skipped.length },
+          `${first.path} cannot be exported (${first.reason}); other files are`,
+        )
       if (anew)
         app.log.info(
           { dir: input.dir },
@@ -116,7 +123,16 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
 /** On a schedule all files are read once a day: a disk loses bytes seldom, and the export of a club has gigabytes. */
 const CHECK_EVERY_MS = DAY
 
-type Changes = { written: number; samples: number; bytes: number; files: ExportedFiles; exportedAt: string }
+type Changes = {
+  written: number
+  samples: number
+  bytes: number
+  files: ExportedFiles
+  exportedAt: string
+} & {
+  /** the files that cannot be made; what an earlier export wrote of them stays */
+  skipped: Array<{ path: string; reason: string }>
+}
 
 /** Writes the missing or changed files next to the export, from one moment of the database. */
 async function writeChanges(
@@ -129,7 +145,7 @@ async function writeChanges(
     return await app.store.read(async (tx) => {
       const { rows } = await tx.client.query<{ at: Date }>('select now() as at')
       const exportedAt = (rows[0]?.at ?? new Date()).toISOString()
-      const changes: Changes = { files: {}, exportedAt, written: 0, samples: 0, bytes: 0 }
+      const changes: Changes = { files: {}, exportedAt, written: 0, samples: 0, bytes: 0, skipped: [] }
       const wanted = await findWantedFiles(tx, also)
       const changed: typeof wanted = []
       for (const one of wanted) {
@@ -151,13 +167,20 @@ async function writeChanges(
           rows += more
           onProgress?.({ done: done + Math.min(rows, file.rows), total })
         }
-        const written = await writeStaged(dir, path, file.findPieces(tx, { onRows, encode }))
+        const writing = writeStaged(dir, path, file.findPieces(tx, { onRows, encode }))
+        const written = await writing.catch((error: unknown) => {
+          if (!isOfOneFile(error)) throw error
+          changes.skipped.push({ path, reason: errorLine(error) })
+        })
+        done += file.rows
+        const known = whole[path]
+        if (!written && known) changes.files[path] = known
+        if (!written) continue
         changes.files[path] = { fingerprint, rows, ...written }
         changes.written += 1
         changes.bytes += written.bytes
         const [kind = ''] = path.split('/')
         if (kind === 'samples' || isTrackFormat(kind)) changes.samples += rows
-        done += file.rows
       }
       return changes
     })

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { ConfigError } from '../../kit/errors.ts'
+import { ConfigError, errorCode, MusetteError } from '../../kit/errors.ts'
 import { orMissing } from '../../kit/files.ts'
-import { foldName } from '../../kit/folders/file-name.ts'
+import { foldName, isPlainName } from '../../kit/folders/file-name.ts'
 import { type Folder, type Name, openBelow, openFolder, SCRATCH } from '../../kit/folders/folder.ts'
 import {
   claimFolderOrThrow,
@@ -42,8 +42,11 @@ const fileSchema = z.strictObject({
 /** The paths of our files in the folder. */
 const PATH =
   /^(?:[a-z_]+\/account=[^/\\]*\/(?:year=[^/\\]+\/)?[\w-]+\.parquet|(?:originals|raw|gpx|tcx|geojson)\/account=[^/\\]*\/year=[^/\\]+\/[^/\\]+\.(?:fit|json\.gz|gpx|tcx|geojson))$/
-/** A manifest that somebody has changed must not name files outside the folders of the tables. */
-const pathSchema = z.string().regex(PATH)
+/** Tells whether a path is one of ours: no other one is written, read or removed, whatever a manifest says. */
+function isOurPath(path: string): boolean {
+  return PATH.test(path) && path.split('/').every(isPlainName)
+}
+
 const manifestSchema = z.strictObject({
   musette: z.string(),
   exported_at: z.iso.datetime(),
@@ -53,7 +56,10 @@ const manifestSchema = z.strictObject({
   checked_at: z.iso.datetime().optional(),
   /** its optional content */
   also: z.array(z.enum(ALSO)).optional(),
-  files: z.record(pathSchema, fileSchema),
+  // Earlier versions named files by what the service sent, also outside the folders.
+  files: z
+    .record(z.string(), fileSchema)
+    .transform((files) => Object.fromEntries(Object.entries(files).filter(([path]) => isOurPath(path)))),
 })
 
 type Manifest = z.infer<typeof manifestSchema>
@@ -174,24 +180,34 @@ async function readChecksum({ folder, name }: FilePlace): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Writes a file next to the export, flushed to the disk. */
+/** Writes a file next to the export, flushed to the disk. Throws MusetteError `unusable_name` for a path that is none of ours. */
 export async function writeStaged(dir: string, path: string, pieces: AsyncIterable<Uint8Array>) {
+  if (!isOurPath(path)) throw new MusetteError('unusable_name', 'no manifest can have this name')
   const [names, name] = splitPath(`${STAGING}/${path}`)
-  const folder = await openBelow(dir, names, 'makeInner', FOLDER_MODE)
-  const file = await closeAfter(folder, (opened) => opened.create(name, FILE_MODE))
-  const hash = createHash('sha256')
-  try {
-    let bytes = 0
-    for await (const piece of pieces) {
-      await file.writeFile(piece)
-      hash.update(piece)
-      bytes += piece.length
+  return closeAfter(await openBelow(dir, names, 'makeInner', FOLDER_MODE), async (folder) => {
+    const file = await folder.create(name, FILE_MODE)
+    try {
+      const hash = createHash('sha256')
+      let bytes = 0
+      for await (const piece of pieces) {
+        await file.writeFile(piece)
+        hash.update(piece)
+        bytes += piece.length
+      }
+      await file.sync()
+      return { bytes, sha256: hash.digest('hex'), modified_ms: (await file.stat()).mtimeMs }
+    } catch (error) {
+      await folder.unlink(name).catch(() => undefined)
+      throw error
+    } finally {
+      await file.close()
     }
-    await file.sync()
-    return { bytes, sha256: hash.digest('hex'), modified_ms: (await file.stat()).mtimeMs }
-  } finally {
-    await file.close()
-  }
+  })
+}
+
+/** Tells whether an error is of one file: a stored body that is gone or damaged, or a name that the manifest or the disk refuses. */
+export function isOfOneFile(error: unknown): boolean {
+  return /^(?:kept_file_gone|Z_.*|unusable_name|ENAMETOOLONG|EINVAL|EILSEQ)$/.test(errorCode(error))
 }
 
 /**
@@ -220,17 +236,18 @@ async function removeOurs(outer: Folder, name: Name, inside = ''): Promise<void>
   await closeAfter(opened, async (folder) => {
     for (const entry of await folder.list()) {
       const path = `${inside}${entry.name}`
-      // No path of ours has more steps.
-      if (entry.isDirectory() && path.split('/').length < 4) await removeOurs(folder, entry.name, `${path}/`)
-      else if (entry.isFile() && (PATH.test(path) || REMAINS.test(path) || SCRATCH.test(path)))
+      // No other path of ours has more steps.
+      const isDeep = path.split('/').length >= 4 && !path.startsWith('raw/')
+      if (entry.isDirectory() && !isDeep) await removeOurs(folder, entry.name, `${path}/`)
+      else if (entry.isFile() && (isOurPath(path) || REMAINS.test(path) || SCRATCH.test(path)))
         await folder.unlink(entry.name).catch(orMissing)
     }
   })
   await outer.rmdir(name).catch(() => undefined)
 }
 
-/** The manifest, also as earlier versions named it until it was whole. */
-const REMAINS = /^musette-export\.json(?:\.[0-9a-f-]{36})?$/
+/** The manifest, also as earlier versions named it until it was whole, and the answers in the folders that they made of a path with slashes. */
+const REMAINS = /^(?:musette-export\.json(?:\.[0-9a-f-]{36})?|raw\/account=.+\.json\.gz)$/s
 
 /** Finds the Parquet files that a reader of the tables' folders would find, but that are not of the export. */
 export async function readForeignFiles(dir: string, files: ExportedFiles): Promise<string[]> {

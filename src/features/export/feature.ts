@@ -90,7 +90,7 @@ async function exportHistory(tools: Tools<'reading'>, dir: string, also: readonl
     tools.note(
       `musette: ${dir} also holds ${first}${more.length > 0 ? ` and ${more.length} more` : ''}, not of this export; readers count them too, so move them away`,
     )
-  return EXIT.done
+  return counts.skipped.length > 0 ? EXIT.partial : EXIT.done
 }
 
 /** How many faults are printed; a folder of another database has thousands. */

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import { basename } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { findAccounts } from '../../core/store/account-rows.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { MusetteError } from '../../kit/errors.ts'
-import { foldName } from '../../kit/folders/file-name.ts'
+import { foldName, makeFileStem } from '../../kit/folders/file-name.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { trackFormatOf } from './export-folder.ts'
 import { type Also, isTrackFormat, OF_POSITIONS, type TrackFormat } from './export-formats.ts'
@@ -93,29 +92,27 @@ const WITHOUT_YEARS: ReadonlySet<string> = new Set(['workouts', 'workout_sets', 
 const NO_YEAR = '__HIVE_DEFAULT_PARTITION__'
 
 /**
- * Returns the path of a kept file: `originals/account=default/year=2025/2025-06-01T080000Z_ride.fit`, with a part of its content's hash
- * where another one has this name, `gpx/account=default/year=2025/2025-06-01T080000Z_Morning ride.gpx`, or `raw/account=default/year=2025/PATH.json.gz`.
+ * Returns the path of a kept file: `originals/account=default/year=2025/2025-06-01T080000Z_ride.fit`, with a part of a hash where another
+ * one has this name, `gpx/account=default/year=2025/2025-06-01T080000Z_Morning ride.gpx`, or `raw/account=default/year=2025/PATH.json.gz`.
  */
 function pathOfKept(
   one: Also,
-  { account, at, name, fingerprint }: KeptFile,
+  { account, at, name, key }: KeptFile,
   { names, taken }: { names: ReadonlySet<string>; taken: ReadonlySet<string> },
 ): string {
   const year = at ? String(at.getUTCFullYear()).padStart(4, '0') : NO_YEAR
   const folder = `${one}/account=${escapeAccount(account, names)}/year=${year}`
-  const moment = at ? `${at.toISOString().replace(/:|\.\d+/g, '')}_` : ''
-  const safe = basename(name.replaceAll('\\', '/'))
-    .replace(UNSAFE, percent)
-    .replace(/\.fit$/i, '')
-  const path = `${folder}/${one === 'raw' ? name : `${moment}${[...safe].slice(0, LONGEST_NAME).join('')}`}`
+  const moment = at && one !== 'raw' ? `${at.toISOString().replace(/:|\.\d+/g, '')}_` : ''
+  const stem = `${folder}/${moment}${makeFileStem(name.replace(/\.fit$/i, ''), 'activity')}`
   const ending = ENDINGS[one] ?? `.${one}`
-  return taken.has(foldName(path + ending)) ? `${path}_${fingerprint.slice(0, 12)}${ending}` : path + ending
+  for (let n = 0; ; n++) {
+    const mark = createHash('sha256').update(`${key} ${n}`).digest('hex').slice(0, 12)
+    const path = n === 0 ? `${stem}${ending}` : `${stem}_${mark}${ending}`
+    if (!taken.has(foldName(path))) return path
+  }
 }
 
 const ENDINGS: Partial<Record<Also, string>> = { originals: '.fit', raw: '.json.gz' }
-
-/** Characters of a file's name: a file system takes 255 bytes, and a character may have four. */
-const LONGEST_NAME = 50
 
 /** Returns the path of a partition's file: `samples/account=default/year=2025/samples-2025-06.parquet`. */
 function pathOf({ table, account: owner, year, month }: Partition, names: ReadonlySet<string>): string {
@@ -160,7 +157,7 @@ type KeptFile = {
 /** Selects the tracks of a format, those of activities that the service no longer lists too. */
 const tracksOf = (format: TrackFormat) => ({
   files: `select v.activity_id::text as key, a.name as account, case when isfinite(v.started_at) then v.started_at end as at,
-      translate(coalesce(nullif(v.name, ''), v.path), '/\\', '--') as name, v.sample_count as rows,
+      coalesce(nullif(v.name, ''), v.path) as name, v.sample_count as rows,
       md5(concat_ws(' ', ${FORMAT}, v.activity_id, v.updated_at, c.version, x.read_at)) as fingerprint
     from training.activities v join training.accounts a using (account_id) left join musette.content_versions c using (activity_id)
       left join training.ride_files f using (account_id, activity_id) left join training.fit_files x using (account_id, content_id)

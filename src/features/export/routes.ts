@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Tx } from '../../core/store/store.ts'
-import { makeFileStem } from '../../kit/folders/file-name.ts'
 import type { WebParts } from '../../program/frame/define-feature.ts'
 import { attachmentOf, KEY } from '../../program/frame/downloads.ts'
 import { exportActivity } from './export-activity.ts'
@@ -50,10 +49,10 @@ export function registerDownloads(server: FastifyInstance, { visitorStore: store
         (why) => (why === undefined ? content.end() : content.destroy(new Error(why))),
         (error: unknown) => content.destroy(error instanceof Error ? error : new Error(String(error))),
       )
-      const fileName = `${makeFileStem(`${day ?? ''} ${name || path}`, path)}.${format}`
+      const named = { name: `${day ?? ''} ${name || path}`, fallback: path, format }
       return reply
         .type(TYPES[format])
-        .header('content-disposition', attachmentOf(fileName))
+        .header('content-disposition', attachmentOf(named))
         .send(Readable.from(content))
     },
   )

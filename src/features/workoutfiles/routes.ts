@@ -28,7 +28,7 @@ export function registerWorkouts(server: FastifyInstance, { visitorStore }: WebP
       const chosen = saved.filter(({ path }) => path === request.query.path)
       const [file] = makeWorkoutFiles(chosen, { formats: [format] }).wanted
       if (!file) return reply.callNotFound()
-      return sendFile(reply, { name: `${file.stem}.${format}`, content: file.content })
+      return sendFile(reply, { name: file.stem, fallback: 'workout', format, content: file.content })
     },
   )
 }

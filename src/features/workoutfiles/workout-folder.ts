@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { orMissing } from '../../kit/files.ts'
-import { foldName } from '../../kit/folders/file-name.ts'
+import { foldName, isPlainName } from '../../kit/folders/file-name.ts'
 import { type Folder, openBelow, openFolder, SCRATCH } from '../../kit/folders/folder.ts'
 import { claimFolderOrThrow, type DatabaseIdentity } from '../../kit/folders/folder-owner.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
@@ -160,15 +160,17 @@ async function removeOurs(folder: Folder, before: Manifest, names: readonly stri
 /** Lists our files in the folder, so that no other is overwritten or removed. */
 const MANIFEST = '.musette-workouts.json'
 
-/** A plain name with one of our endings: an edited manifest must not name files outside the folder. */
-const nameSchema = z.string().regex(/^[^./\\\0][^/\\\0]*\.(erg|zwo|mrc|fit|json)$/)
-const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
-
-/** Our files by name: their account, and the SHA-256 of each content that we wrote or were about to write. */
-const manifestSchema = z.record(
-  nameSchema,
-  z.strictObject({ account: z.string(), sha256: z.array(sha256Schema) }),
-)
+/** Our files by name: their account, and the SHA-256 of each content that we wrote or were about to write. An edited name outside is left out. */
+const manifestSchema = z
+  .record(
+    z.string(),
+    z.strictObject({ account: z.string(), sha256: z.array(z.string().regex(/^[0-9a-f]{64}$/)) }),
+  )
+  .transform((files) =>
+    Object.fromEntries(
+      Object.entries(files).filter(([name]) => isPlainName(name) && /\.(erg|zwo|mrc|fit|json)$/.test(name)),
+    ),
+  )
 
 /** The entry of a name: nothing, a plain file with the SHA-256 of its content, or something else. */
 type Found = { kind: 'nothing' } | { kind: 'file'; sha256: string } | { kind: 'other' }

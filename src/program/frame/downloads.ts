@@ -1,11 +1,15 @@
 import type { FastifyReply } from 'fastify'
+import { makeFileStem } from '../../kit/folders/file-name.ts'
 
 /** The key of a row in a query or a path, up to Postgres's largest integer. */
 export const KEY = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
 
+/** Names a download after a text of others. */
+type DownloadName = { name: string | null; fallback: string; format: string }
+
 export function sendFile(
   reply: FastifyReply,
-  { name, content }: { name: string; content: string | Uint8Array },
+  { content, ...name }: DownloadName & { content: string | Uint8Array },
 ) {
   return reply
     .header('content-disposition', attachmentOf(name))
@@ -13,8 +17,9 @@ export function sendFile(
     .send(typeof content === 'string' ? content : Buffer.from(content))
 }
 
-/** Makes the header for a download with that name. */
-export function attachmentOf(name: string): string {
+/** Makes the header for a download with the file name of a text. */
+export function attachmentOf({ name: text, fallback, format }: DownloadName): string {
+  const name = `${makeFileStem(text, fallback)}.${format}`
   const ascii = name.replaceAll(/[^\w. -]/g, '_')
   // RFC 8187 allows fewer characters than an address: apostrophe, asterisk and brackets are escaped too.
   const escaped = encodeURIComponent(name).replaceAll(

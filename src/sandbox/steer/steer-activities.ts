@@ -168,10 +168,7 @@ const sampleFields = z.record(z.string(), z.union([z.number(), z.string(), z.nul
 export const newActivitySchema = z.strictObject({
   rider: z.string().default('rider'),
   /** The path is the seed of the ride. */
-  path: z
-    .string()
-    .regex(/^[a-z0-9]{4,64}$/)
-    .optional(),
+  path: z.string().min(1).optional(),
   name: z.string().default('Added Ride'),
   description: z.string().nullable().default(null),
   started_at: moment.optional(),

@@ -72,7 +72,7 @@ describe('a zip archive', () => {
     const [long, cut] = [300, 100].map((length) => `${'ü'.repeat(length)}.fit`)
     const names = [...paths, 'a/\u0007b:c\u202e.fit', '...fit', 'ü/Fahrt ☀.fit', String(long)]
     const zip = makeZip(names.map((name) => ({ name, bytes: ride })))
-    const cleaned = ['x.fit', 'x (2).fit', 'x (3).fit', '_b_c_.fit', 'Fahrt ☀.fit', cut]
+    const cleaned = ['x.fit', 'x (2).fit', 'x (3).fit', 'b-c.fit', 'Fahrt ☀.fit', cut]
     expect(await endsOf('a.zip', zip)).toEqual(cleaned.map((name) => `${name} ride`))
   })
 

@@ -83,8 +83,8 @@ describe('an export with FIT files and answers', () => {
   it('holds the FIT files by date and name, and the answers, unchanged', async () => {
     const done = await musette(['export', '--all', '--to', dir, '--originals', '--raw'])
     expect(done).toMatchObject({ code: 0 })
-    const names = (await readdir(join(dir, ORIGINALS))).sort()
-    expect(names).toEqual(['2026-05-04T080000Z_1.fit', '2026-05-04T080000Z_odd%3A name%3F.fit'])
+    const names = (await readdir(join(dir, ORIGINALS))).sort().reverse()
+    expect(names).toEqual(['2026-05-04T080000Z_1.fit', '2026-05-04T080000Z_-odd- name-.fit'])
     for (const [index, name] of names.entries())
       expect(await readFile(join(dir, ORIGINALS, name))).toEqual(
         Buffer.from(makeRide({ start: START, seed: index + 1 })),
@@ -105,6 +105,30 @@ describe('an export with FIT files and answers', () => {
     await onSchedule()
     const names = await readdir(join(dir, ORIGINALS))
     expect(names.filter((name) => /^2026-05-04T080000Z_1(?:_[0-9a-f]{12})?\.fit$/.test(name))).toHaveLength(2)
+  })
+
+  it('has every other file when the stored body of one is damaged, and names that one', async () => {
+    const to = join(folder.path, 'without-one')
+    const damage = `update training.fit_originals set body = decode(md5(content_id), 'hex'), encoding = 'gzip'
+      where content_id = (select content_id from training.uploads where file_name = '1.fit' order by content_id limit 1) returning 1`
+    const held = await rig.rows('select content_id, body, encoding from training.fit_originals')
+    await rig.rows(damage)
+    const done = await musette(['export', '--all', '--to', to, '--originals'])
+    for (const { content_id, body, encoding } of held)
+      await rig.rows('update training.fit_originals set body = $2, encoding = $3 where content_id = $1', [
+        content_id,
+        body,
+        encoding,
+      ])
+    const stderr = expect.stringContaining(
+      '2026-05-04T080000Z_1.fit cannot be exported (incorrect header check)',
+    )
+    expect(done).toMatchObject({ code: 5, stderr })
+    expect(await readdir(join(to, ORIGINALS))).toHaveLength(held.length - 1)
+    const [ran] =
+      await rig.sql`select outcome, failed from training.sync_runs where resource = 'export' order by run_id desc limit 1`
+    expect(ran).toEqual({ outcome: 'partial', failed: 1 })
+    expect(await exportAll(rig.app, { dir: to, kind: 'by_hand' })).toMatchObject({ written: 1, skipped: [] })
   })
 
   it('is corrected after a rebuild of damaged samples, and not rewritten otherwise', async () => {
@@ -137,7 +161,7 @@ describe('an export with FIT files and answers', () => {
     const before = await readdir(dir, { recursive: true })
     const samples = `samples/account=default/year=${String(ride?.month).slice(0, 4)}/samples-${ride?.month}.parquet`
     await rot(join(dir, samples))
-    const original = `${ORIGINALS}/2026-05-04T080000Z_odd%3A name%3F.fit`
+    const original = `${ORIGINALS}/2026-05-04T080000Z_-odd- name-.fit`
     await rm(join(dir, original))
     await rig.sql`update training.activities set name = 'Other' where activity_id = ${ride?.id}`
     const foreign = 'power_curves/account=default/mine.parquet'

@@ -4,11 +4,14 @@ import { readTable } from '../../kit/table.ts'
 
 it.each(
   readTable(`
-ride.csv | ride.csv | ride.csv
-Anna's ride.csv | Anna_s ride.csv | Anna%27s%20ride.csv
-(1)*!.csv | _1___.csv | %281%29%2A!.csv
-"é".csv | ___.csv | %22%C3%A9%22.csv
+ride | ride.csv | ride.csv
+Anna's ride | Anna_s ride.csv | Anna%27s%20ride.csv
+(1)*! | _1_-_.csv | %281%29-!.csv
+"é" | -_-.csv | -%C3%A9-.csv
+../../etc/x\u202e\ud800 | -..-etc-x.csv | -..-etc-x.csv
+... | fallback.csv | fallback.csv
 `),
-)('a download named %s has that name in plain letters and by RFC 8187', (name = '', plain, escaped) => {
-  expect(attachmentOf(name)).toBe(`attachment; filename="${plain}"; filename*=UTF-8''${escaped}`)
+)('a download named %s has that name in plain letters and by RFC 8187', (text = '', plain, escaped) => {
+  const named = { name: JSON.parse(`"${text.replaceAll('"', '\\"')}"`), fallback: 'fallback', format: 'csv' }
+  expect(attachmentOf(named)).toBe(`attachment; filename="${plain}"; filename*=UTF-8''${escaped}`)
 })

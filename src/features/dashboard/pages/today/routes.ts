@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import { makeFileStem } from '../../../../kit/folders/file-name.ts'
 import { KEY, sendFile } from '../../../../program/frame/downloads.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { addView } from '../send-view.ts'
@@ -21,7 +20,7 @@ export function registerWorkoutOfDay(server: FastifyInstance, app: Pick<PagesApp
       const workout = await app.store.read((tx) => findWorkoutOfDay(tx, Number(account)))
       const content = workout?.files[format]
       if (!workout || content === undefined) return reply.callNotFound()
-      return sendFile(reply, { name: `${makeFileStem(workout.name, 'workout')}.${format}`, content })
+      return sendFile(reply, { name: workout.name, fallback: 'workout', format, content })
     },
   )
 }
