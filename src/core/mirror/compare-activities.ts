@@ -27,15 +27,19 @@ import {
   fetchWhole,
   recordActivities,
 } from './mirror-activity.ts'
+import { historyWindow } from './poll-activities.ts'
 import { derive } from './rebuild-activities.ts'
 import { recordIfGone } from './reconcile-activities.ts'
 
 /** The resource of the runs that compare on a schedule. */
 const SCRUB = 'scrub'
 
-/** How a comparison ended: what differs, and whether the tables hold the answer's values now; `older`: the row has a newer answer. */
+/**
+ * How a comparison ended: what differs, and whether the tables hold the answer's values now; `older`: the row has a newer answer. `shortened`
+ * names the fields of which the tables hold no more than a part, as they do by design.
+ */
 export type Comparison =
-  | { result: 'equal' }
+  | { result: 'equal'; shortened?: string[] }
   | { result: 'different'; differences: Difference[]; isRepaired: boolean }
   | { result: 'older' }
 
@@ -68,7 +72,11 @@ export async function compareActivity(
     if (!isMissing) throw error
     return { result: 'different', differences: [GONE], isRepaired: repair }
   }
-  const entry = await entryOf({ path, startedAt: fetched.detail.row.startedAt ?? startedAt })
+  const start = fetched.detail.row.startedAt ?? startedAt
+  const { from, to } = historyWindow(deps)
+  // The mirror asks for no list with an activity outside of its history, which came by an upload.
+  const isListed = start === null || (start >= from && start <= to)
+  const entry = isListed ? await entryOf({ path, startedAt: start }) : undefined
   const document = await compareDocument(deps, fetched)
   const detail = { ...fetched.detail, entry, recordedAt: deps.now() }
   const found = await deps.store.transaction(async (tx) => {
@@ -81,7 +89,8 @@ export async function compareActivity(
   })
   if (!found) return { result: 'older' }
   const { differences, ofContent } = found
-  if (differences.length === 0) return { result: 'equal' }
+  const shortened = fetched.drift.filter(({ kind }) => kind === 'range').map(({ field }) => field)
+  if (differences.length === 0) return { result: 'equal', ...(shortened.length > 0 && { shortened }) }
   if (!repair) return { result: 'different', differences, isRepaired: false }
   // An answer that is the stored one lacks nothing that was mirrored: the tables are damaged.
   if (document !== 'stored') await assertNotPoorer(deps, fetched)

@@ -1,6 +1,7 @@
 import { DAY, SECOND } from '../../kit/time.ts'
 import { normalizeListEntry } from '../normalize/activity-answer.ts'
 import { driftOfDate } from '../normalize/local-start.ts'
+import type { Window } from '../service/list-in-parts.ts'
 import type { BadItem, Drift } from '../service/wire/lenient.ts'
 import type { Account } from '../store/account-rows.ts'
 import type { ListedActivity } from '../store/activities/upsert-listed.ts'
@@ -13,6 +14,8 @@ export type Listing = Pick<ListPart, 'bad' | 'drift' | 'requestedAt' | 'knownUpT
   cap: number | null
   /** windows that cannot be split further though their lists are as long as the cap */
   cut: Window[]
+  /** seconds whose list is too large for an answer; `bad` names them */
+  unlisted: Window[]
 }
 
 /** A shorter list is not compared with its halves: only a service that never sends more than one would cut it. */
@@ -25,9 +28,10 @@ const MIN_TO_COMPARE = 2
  */
 export async function listChanges(
   deps: MirrorDeps,
-  query: ListQuery,
+  input: ListQuery,
   listCap: number | null,
 ): Promise<Listing> {
+  const query = { ...input, unlisted: [] }
   const wide = await listPart(deps, query, query.window)
   const reached = listCap !== null && wide.size >= listCap
   const parts = wide.size < MIN_TO_COMPARE && !reached ? [] : await listHalves(deps, query, wide)
@@ -43,11 +47,11 @@ export async function listEverything(
   deps: MirrorDeps,
   query: Omit<ListQuery, 'updatedFrom'>,
 ): Promise<Listing> {
-  const whole: ListQuery = { ...query, updatedFrom: undefined }
+  const whole = { ...query, updatedFrom: undefined, unlisted: [] }
   const wide = await listPart(deps, whole, query.window)
   const [halves, years] = await Promise.all([
     wide.size < MIN_TO_COMPARE ? [] : listHalves(deps, whole, wide),
-    Promise.all(splitByYears(query.window, deps.now()).map((year) => listPart(deps, whole, year))),
+    Promise.all(yearsOf(wide, deps.now()).map((year) => listPart(deps, whole, year))),
   ])
   const parts = [...halves, ...years]
   const cap = await fetchCap(deps, whole, wide, parts)
@@ -75,7 +79,7 @@ async function fetchCap(deps: MirrorDeps, query: ListQuery, wide: ListPart, part
 /** Makes a listing of the wide list, and with a cap of its parts, of which those that reach the cap are split further. */
 async function complete(
   deps: MirrorDeps,
-  query: ListQuery,
+  query: ListQuery & Pick<Listing, 'unlisted'>,
   wide: ListPart,
   parts: readonly ListPart[],
   cap: number | null,
@@ -99,7 +103,7 @@ async function complete(
     // The wide list is the oldest of them.
     requestedAt: wide.requestedAt,
     knownUpTo: wide.knownUpTo,
-    ...{ cap, cut },
+    ...{ cap, cut, unlisted: query.unlisted },
   }
 }
 
@@ -109,10 +113,12 @@ type ListQuery = {
   window: Window
   /** only changes since then by the service's clock; undefined: everything */
   updatedFrom: Date | undefined
+  /** seconds that are not asked for, see listInParts; the list adds others */
+  unlisted?: Window[]
   signal?: AbortSignal | undefined
 }
 
-/** The answer to one request for a list; `entries` by path. */
+/** The list of one window; `entries` by path. */
 type ListPart = {
   window: Window
   entries: Map<string, ListedActivity>
@@ -125,12 +131,12 @@ type ListPart = {
   knownUpTo: Date | undefined
 }
 
-/** Lists one window with one request (service document, endpoint 9). */
+/** Lists one window (service document, endpoint 9). */
 export async function listPart(deps: MirrorDeps, query: ListQuery, window: Window): Promise<ListPart> {
-  const { account, updatedFrom, signal } = query
+  const { account, updatedFrom, unlisted = [], signal } = query
   const answer = await deps
     .serviceOf(account)
-    .listActivities({ ...window, ...(updatedFrom && { updatedFrom }) }, signal)
+    .listActivities({ ...window, unlisted, ...(updatedFrom && { updatedFrom }) }, signal)
   const { serviceTime, requestedAt } = answer
   const { entries, bad, drift } = answer.value
   const normalized = entries.map((entry) => normalizeListEntry(entry))
@@ -182,8 +188,17 @@ export function makeEntryLookup(
   }
 }
 
-/** A span of activity starts, with both ends; the service counts in whole seconds. */
-export type Window = Readonly<{ from: Date; to: Date }>
+/** Few activities are older; those years are one part, unless the list has an activity of them. */
+const YEARLY_FROM = Date.UTC(2000, 0, 1)
+
+function yearsOf({ window, entries }: ListPart, now: Date): Window[] {
+  const starts = [...entries.values()].map(({ startedAt }) => startedAt?.getTime() ?? YEARLY_FROM)
+  const first = starts.reduce((least, start) => Math.min(least, start), YEARLY_FROM)
+  const years = splitByYears(window, now)
+  const before = years.filter(({ to }) => to.getTime() <= first)
+  const to = before.at(-1)?.to
+  return to ? [{ from: window.from, to }, ...years.slice(before.length)] : years
+}
 
 /**
  * Splits a window by years from its beginning; the last part begins within a year of `now` and holds all that is dated ahead.

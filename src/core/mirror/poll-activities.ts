@@ -1,4 +1,5 @@
 import { DAY, SECOND } from '../../kit/time.ts'
+import type { Window } from '../service/list-in-parts.ts'
 import type { Account } from '../store/account-rows.ts'
 import { upsertListed, type WhenSame } from '../store/activities/upsert-listed.ts'
 import { recordDrift } from '../store/drift.ts'
@@ -6,12 +7,13 @@ import {
   type Cursor,
   findProgress,
   type ListProgress,
+  type RunTally,
   recordCursor,
   recordListCap,
   withRun,
 } from '../store/runs.ts'
 import { acquireNamedLock } from '../store/store.ts'
-import { type Listing, listChanges, listEverything, listPart, type Window } from './list-activities.ts'
+import { type Listing, listChanges, listEverything, listPart, nameBad } from './list-activities.ts'
 import type { MirrorDeps, MirrorInput } from './mirror.ts'
 import { updateTimeZones } from './time-zones.ts'
 
@@ -39,8 +41,9 @@ export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Prom
   return withRun(deps.store, { ...key, kind }, async (tally) => {
     const listing = await listSince(deps, input, known)
     tally.listed = listing.entries.length
+    nameUnreadable(tally, listing)
     // An incomplete list is one failure, however many windows are cut.
-    tally.failed = listing.bad.length + Math.min(1, listing.cut.length)
+    tally.failed += Math.min(1, listing.cut.length)
     const whenSame = await fetchWhenSame(deps, input, { ...known, listing })
     const marked = await deps.store.transaction(async (tx) => {
       await acquireNamedLock(tx, 'activity list', key.accountId)
@@ -99,6 +102,17 @@ export function logListing(deps: MirrorDeps, account: Account, listing: Listing,
   if (bad.length > 0) deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'list entries that cannot be read')
 }
 
+/** The most entries that are named. */
+const MAX_NAMED = 5
+
+/** Counts the entries that cannot be read as failed, and names them in the run. */
+export function nameUnreadable(tally: RunTally, { bad }: Listing): void {
+  if (bad.length === 0) return
+  const more = bad.length > MAX_NAMED ? `, and ${bad.length - MAX_NAMED} more` : ''
+  const error = `${bad.slice(0, MAX_NAMED).map(nameBad).join(', ')}${more}`
+  Object.assign(tally, { failed: bad.length, errorCode: 'entries_unreadable', error })
+}
+
 async function listSince(
   deps: MirrorDeps,
   input: MirrorInput,
@@ -135,7 +149,7 @@ async function fetchWhenSame(
   const behindMs = (listing.knownUpTo ?? listing.requestedAt).getTime() - cursorAfter(listing).getTime()
   const updatedFrom = new Date(cursor.updatedFrom.getTime() + behindMs - NEWS_OVERLAP_MS)
   const window = historyWindow(deps)
-  const news = await listPart(deps, { ...input, window, updatedFrom }, window)
+  const news = await listPart(deps, { ...input, window, updatedFrom, unlisted: listing.unlisted }, window)
   const { lagMs } = deps.options
   return { changed: new Set(news.entries.keys()), firstPauseMs: lagMs / 2, lastPauseMs: lagMs }
 }

@@ -1,5 +1,6 @@
 import { commandFor, errorLine, isAbort, UnexpectedResponseError } from '../../kit/errors.ts'
 import { DAY } from '../../kit/time.ts'
+import type { Window } from '../service/list-in-parts.ts'
 import type { Account } from '../store/account-rows.ts'
 import {
   findKnownActivities,
@@ -10,12 +11,12 @@ import {
 import type { WantedActivity } from '../store/activities/wanted.ts'
 import { cleanText } from '../store/clean.ts'
 import { recordDrift } from '../store/drift.ts'
-import { findProgress, type RunTally, recordListCap, withRun } from '../store/runs.ts'
+import { findProgress, recordListCap, withRun } from '../store/runs.ts'
 import { acquireNamedLock } from '../store/store.ts'
 import { isGone, isItemFailure, isShrunken, isUnknownThere } from './failures.ts'
-import { type Listing, listChanges, listEverything, nameBad, type Window } from './list-activities.ts'
+import { type Listing, listChanges, listEverything } from './list-activities.ts'
 import type { MirrorDeps, MirrorInput } from './mirror.ts'
-import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
+import { ACTIVITIES, historyWindow, logListing, nameUnreadable } from './poll-activities.ts'
 
 /** An accepted upload appears in the list when the service has analysed it: within minutes, in rare cases days. */
 const UNLISTED_FOR_MS = 7 * DAY
@@ -121,17 +122,6 @@ async function fetchGone(deps: MirrorDeps, input: MirrorInput, removed: readonly
     }
   }
   return gone
-}
-
-/** The most entries that are named. */
-const MAX_NAMED = 5
-
-/** Counts the entries that cannot be read as failed, and names them in the run. */
-function nameUnreadable(tally: RunTally, { bad }: Listing): void {
-  if (bad.length === 0) return
-  const more = bad.length > MAX_NAMED ? `, and ${bad.length - MAX_NAMED} more` : ''
-  const error = `${bad.slice(0, MAX_NAMED).map(nameBad).join(', ')}${more}`
-  Object.assign(tally, { failed: bad.length, errorCode: 'entries_unreadable', error })
 }
 
 function assertWhole(account: Account, { cut }: Listing): void {

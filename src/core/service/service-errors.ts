@@ -95,12 +95,12 @@ export function statusError(answer: RawAnswer, what: string, now: Date, words = 
 }
 
 /**
- * Reads the JSON object of an answer with a good status. Throws UnexpectedResponseError `not_json` (HTML, other text)
- * or `cut_json`, RejectedError `success_false`, and RejectedError 401 when an OAuth error hides behind a 200.
+ * Reads the JSON object of an answer with a good status. Throws UnexpectedResponseError `not_json` (HTML, other text),
+ * `cut_json` or `too_large`, RejectedError `success_false`, and RejectedError 401 when an OAuth error hides behind a 200.
  */
 export function parseJsonObject(answer: AnswerContent, what: string, words = ''): Record<string, unknown> {
   const excess = excessOfText(answer.body)
-  if (excess !== undefined) throw badShape(what, `the answer ${excess}`)
+  if (excess !== undefined) throw new UnexpectedResponseError('too_large', `${what}: the answer ${excess}`)
   const text = decodeUtf8(answer.body)
   const start = text.trimStart()[0]
   if (isHtml(answer, text) || (start !== '{' && start !== '[')) {

@@ -25,6 +25,7 @@ import {
   type ServiceRequest,
   type Timeouts,
 } from './http-message.ts'
+import { listInParts, type Window } from './list-in-parts.ts'
 import { makePacer, type OnPause, type SharedPace } from './pacer.ts'
 import type { RefreshDeps } from './refresh-tokens.ts'
 import {
@@ -225,14 +226,18 @@ function accountService(deps: RefreshDeps, state: LoginState) {
     )
 
   return {
-    /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9). */
-    async listActivities(input: { from: Date; to: Date; updatedFrom?: Date }, signal?: AbortSignal) {
-      const query = {
-        from: unixSeconds(input.from, Math.floor),
-        to: unixSeconds(input.to, Math.ceil),
-        ...(input.updatedFrom && { updated_from: unixSeconds(input.updatedFrom, Math.floor) }),
+    /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9); `unlisted`: see listInParts. */
+    async listActivities(input: Window & { updatedFrom?: Date; unlisted?: Window[] }, signal?: AbortSignal) {
+      const { from, to, updatedFrom, unlisted } = input
+      const request = (part: Window) => {
+        const query = {
+          from: unixSeconds(part.from, Math.floor),
+          to: unixSeconds(part.to, Math.ceil),
+          ...(updatedFrom && { updated_from: unixSeconds(updatedFrom, Math.floor) }),
+        }
+        return read(fixed('GET /oauth/activity', 'activity list', query), jsonBy(parseActivityList), signal)
       }
-      return read(fixed('GET /oauth/activity', 'activity list', query), jsonBy(parseActivityList), signal)
+      return listInParts(request, { window: { from, to }, unlisted, now: deps.calls.transport.now() })
     },
     /** Fetches one activity, with `samples` also its samples (endpoint 8); no other caller gets a large answer until `hold` is released. */
     async fetchActivity(

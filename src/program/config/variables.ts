@@ -57,7 +57,7 @@ const httpPath = z
   .transform((text = '') => text.replace(/\/$/, ''))
 
 const day = parsed(parseDay, 'is not a day of the calendar; write for example 2015-01-31').prefault(
-  '2000-01-01',
+  '1970-01-01',
 )
 
 const timezone = z.string().refine(isTimeZone, 'is not a time zone; write an IANA name such as Europe/Berlin')

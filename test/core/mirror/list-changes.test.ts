@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { listChanges, listEverything, type Window } from '../../../src/core/mirror/list-activities.ts'
+import { listChanges, listEverything } from '../../../src/core/mirror/list-activities.ts'
 import type { MirrorDeps } from '../../../src/core/mirror/mirror.ts'
 import { historyWindow } from '../../../src/core/mirror/poll-activities.ts'
+import type { Window } from '../../../src/core/service/list-in-parts.ts'
 import type { Account } from '../../../src/core/store/account-rows.ts'
 import { SECOND } from '../../../src/kit/time.ts'
 
@@ -141,6 +142,19 @@ describe('the whole history', () => {
     const listing = await listEverything(serve({ activities, cap: 2 }).deps, { account, window })
     expect(pathsOf(listing)).toEqual(activities.map(({ path }) => path).toSorted())
     expect(listing).toMatchObject({ cap: 2, cut: [] })
+  })
+
+  it.each([
+    ['2000 and later', [], 3 + 1 + 27],
+    ['1995 and later', [{ path: 'old', at: '1995-07-07T06:00:00.000Z' }], 3 + 1 + 32],
+  ])('from 1970 on is compared with its years from %s', async (_, older, requests) => {
+    const activities = [...days(2), ...older]
+    const { deps, queries } = serve({ activities })
+    const window = { from: new Date(0), to: NOW }
+    expect(pathsOf(await listEverything(deps, { account, window }))).toHaveLength(activities.length)
+    expect(queries).toHaveLength(requests)
+    const cut = await listEverything(serve({ activities, cap: 2 }).deps, { account, window })
+    expect(pathsOf(cut)).toHaveLength(activities.length)
   })
 
   it('reaches far ahead of now with no more requests', async () => {

@@ -106,4 +106,12 @@ describe('values that are not what they should be', () => {
     expect(await rig.rows(exact)).toEqual(expected)
     expect(await rig.sql`select changes from training.activity_revisions`).toEqual([])
   })
+
+  it('are starts of long ago, which are mirrored like any other', async () => {
+    const starts = ['1970-01-02T08:00:00.000Z', '1994-07-05T08:00:00.000Z']
+    for (const started_at of starts) await rig.add({ name: 'Old', seconds: 60, started_at })
+    expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })
+    const old = await rig.sql`select started_at from training.activities where name = 'Old' order by 1`
+    expect(old.map(({ started_at }) => (started_at as Date).toISOString())).toEqual(starts)
+  })
 })

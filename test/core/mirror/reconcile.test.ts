@@ -103,6 +103,32 @@ describe('reconcile', () => {
     expect(await full()).toMatchObject({ absent: 1, failed: 0 })
   })
 
+  it('names a ride that is too large for a list, keeps it, and marks another that is gone', async () => {
+    const [large, gone, renamed] = await rig.paths()
+    await rig.edit(large, { description: 'x'.repeat(17_000_000) })
+    await rig.edit(renamed, { name: 'Renamed beside it' })
+    await remove(gone)
+    const before = await rig.sql`select updated_from from training.sync_cursors`
+    expect(await full()).toMatchObject({ listed: ACTIVITIES - 2, absent: 1, failed: 1 })
+    expect(await rowOf(large)).toMatchObject({ absent: false })
+    expect(await rowOf(gone)).toMatchObject({ absent: true })
+    expect(await rowOf(renamed)).toMatchObject({ name: 'Renamed beside it' })
+    const runs = await rig.sql`select kind, outcome, failed, error_code, error from training.sync_runs
+      where kind in ('poll', 'reconcile') order by run_id desc limit 2`
+    const named = { outcome: 'partial', failed: 1, error_code: 'entries_unreadable' }
+    expect(runs).toMatchObject([
+      { kind: 'reconcile', ...named },
+      { kind: 'poll', ...named },
+    ])
+    const [{ started_at: at } = {}] =
+      await rig.sql`select started_at from training.activities where path = ${large}`
+    for (const { error } of runs) expect(error).toContain((at as Date).toISOString().slice(0, 16))
+    expect(await rig.sql`select updated_from from training.sync_cursors`).not.toEqual(before)
+    await rig.edit(large, { description: 'short' })
+    expect(await full()).toMatchObject({ listed: ACTIVITIES - 1, absent: 0, failed: 0 })
+    await expectMirrored(rig)
+  })
+
   /** Answers with the mirrored activities in their order, each changed by `change`; those without an entry are not listed. */
   const answerList = async (change: (entry: object, index: number) => unknown) => {
     const rows = await rig.sql`select path, name, description, activity_type,

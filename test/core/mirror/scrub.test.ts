@@ -37,14 +37,16 @@ describe('comparing activities with the service', () => {
   })
 
   const { signal } = new AbortController()
+  const [LONG, SINCE_FUTURE] = ['d'.repeat(20_001), { historyStart: new Date('2090-01-01T00:00:00Z') }]
   const scrub = (limit = 10) => scrubActivities(rig.app.mirror, { account: rig.account, limit, signal })
-  const compare = async (path: string, repair = false) => {
+  const compare = async (path: string, repair = false, options = {}) => {
     const [row] = await rig.sql`select activity_id from training.activities where path = ${path}`
     const activity = await rig.app.mirror.store.read((tx) => findActivity(tx, Number(row?.activity_id)))
     if (!activity) throw new Error('it is mirrored')
-    const entryOf = makeEntryLookup(rig.app.mirror, { account: rig.account, signal })
+    const deps = { ...rig.app.mirror, options: { ...rig.app.mirror.options, ...options } }
+    const entryOf = makeEntryLookup(deps, { account: rig.account, signal })
     const input = { account: rig.account, activity, repair, entryOf }
-    return withHold((hold) => compareActivity(rig.app.mirror, { ...input, hold }))
+    return withHold((hold) => compareActivity(deps, { ...input, hold }))
   }
   /** What the database holds, without what each request changes. */
   const content = () => contentOf(rig.databaseUrl)
@@ -60,6 +62,26 @@ describe('comparing activities with the service', () => {
     ).toEqual({ ...{ outcome: 'done', listed: 4, changed: 0 } })
     const [account] = (await findStatus(rig.app)).accounts
     expect(account).toMatchObject({ verified: 4, verified_since: expect.any(Date), differed: 0 })
+  })
+
+  it('finds nothing in an uploaded ride that is older than the mirrored history', async () => {
+    const [path = ''] = paths
+    const unlisted = `update training.activities set list_fields = null where path = '${path}'`
+    await rig.rows(unlisted)
+    expect(await compare(path, false, SINCE_FUTURE)).toEqual({ result: 'equal' })
+    expect(await compare(path)).toMatchObject({ result: 'different' })
+    expect(await compare(path, true)).toMatchObject({ isRepaired: true })
+  })
+
+  it('names the text that the mirror has shortened', async () => {
+    const [path = ''] = paths
+    await rig.edit(path, { description: LONG })
+    await rig.sync()
+    const equal = { result: 'equal', shortened: ['description'] }
+    expect([await compare(path), await compare(path, true)]).toEqual([equal, equal])
+    await rig.edit(path, { description: LONG.slice(1) })
+    await rig.sync()
+    expect(await compare(path)).toEqual({ result: 'equal' })
   })
 
   it('finds an edit of samples alone, and records it with revision and feed row', async () => {

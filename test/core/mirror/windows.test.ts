@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { splitByYears, splitInHalves, type Window } from '../../../src/core/mirror/list-activities.ts'
+import { splitByYears, splitInHalves } from '../../../src/core/mirror/list-activities.ts'
+import type { Window } from '../../../src/core/service/list-in-parts.ts'
 
 const moment = (seconds: number) => new Date(seconds * 1_000)
 const seconds = fc.integer({ min: 0, max: 2_000_000_000 })

@@ -46,12 +46,12 @@ const ANSWERS: Readonly<Record<string, () => { head: string; piece: string; time
 
 const REFUSED = [
   ['honest', 86_400],
-  ['objects', 'bad_shape', 'too_large'],
-  ['nested', 'bad_shape', 'too_large'],
-  ['keys', 'bad_shape', 'too_large'],
-  ['entries', 'bad_shape'],
-  ['samples', 'bad_shape', 'too_large'],
-  ['text', 'bad_shape', 'too_large'],
+  ['objects', 'too_large'],
+  ['nested', 'too_large'],
+  ['keys', 'too_large'],
+  ['entries', 'too_large'],
+  ['samples', 'too_large'],
+  ['text', 'too_large'],
   ['endless', 'too_large'],
 ]
 

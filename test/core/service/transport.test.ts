@@ -151,7 +151,7 @@ describe('an answer', () => {
         head = received
         send(['Content-Encoding: gzip', 'Date: Wed, 01 May 2024 10:00:00 GMT'], sent)(socket)
       })
-      const { body, gzipped, serviceTime } = await account.listActivities(RANGE)
+      const { body, gzipped, serviceTime } = await account.fetchActivity('a', { samples: false })
       expect(/^accept-encoding: (.*)\r$/im.exec(head)?.[1]).toBe('gzip')
       expect([body.equals(gunzipSync(sent)), gzipped?.equals(sent)]).toEqual([true, true])
       expect(serviceTime).toEqual(new Date('2024-05-01T10:00:00Z'))

@@ -245,12 +245,12 @@ export const verifyVerb = defineVerb({
         if (end.result === 'different')
           for (const { field } of end.differences) differing[field] = (differing[field] ?? 0) + 1
         if (json) printJson(end)
-        else if (end.result !== 'equal') ends.push(end)
+        else ends.push(end)
         line.show(progress)
       },
     })
     line.finish(`account "${account}": ${verifiedSentence(account, counts, repair)}`)
-    for (const end of ends) print(differenceLines(end).join('\n'))
+    for (const text of ends.flatMap(differenceLines)) print(text)
     if (json) printJson({ account, ...counts })
     if (report !== undefined) await writeReport(tools, app, { account, path: report, counts, differing })
     return counts.failed + counts.different > 0 ? EXIT.partial : EXIT.done
@@ -284,6 +284,8 @@ function verifiedSentence(account: string, counts: VerifyCounts, repair: boolean
 
 function differenceLines(end: Verified): string[] {
   if (end.result === 'failed') return [`${end.path}: ${end.reason}`]
+  if (end.result === 'equal' && end.shortened)
+    return [`${end.path}: the same, except for ${end.shortened.join(', ')}, which no column holds whole`]
   if (end.result !== 'different') return []
   return end.differences.map(({ field, mirrored, service, cells }) => {
     const first = cells > 1 ? `, the first of ${formatCount(cells)} values` : ''
