@@ -11,6 +11,9 @@ import type { Notice } from '../../program/query/connection.ts'
 import type { Queries } from './raw-query.ts'
 import type { Printer } from './sql-formats.ts'
 
+const SUM_HINT =
+  'HINT:  Postgres adds columns of type real in single precision, which is off by percents over millions of rows: write sum(power::float8), or sum from samples_float8 or ride_records_float8'
+
 const sqlVerb = defineVerb({
   name: 'sql [query]',
   description: 'run SQL against the mirror; without a query it is read from standard input',
@@ -39,7 +42,8 @@ const sqlVerb = defineVerb({
     const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin, signal))
     const noQuery = 'no query; run: musette sql "select count(*) from training.activities"'
     if (text === undefined || text.trim() === '') throw new ConfigError('no_query', noQuery)
-    const { openDatabaseQueries, remarkLines } = await import('./raw-query.ts')
+    const { openDatabaseQueries, remarkLines, sumsReal } = await import('./raw-query.ts')
+    if (sumsReal(text)) note(SUM_HINT)
     const printer = await printerFor(form)
     const onNotice = ({ severity, message, ...remarks }: Notice) =>
       note([`${severity}:  ${message}`, ...remarkLines(remarks)].join('\n'))

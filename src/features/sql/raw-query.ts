@@ -1,6 +1,8 @@
+import { getTableColumns } from 'drizzle-orm'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { empty, mapDatabaseError } from '../../core/store/database-errors.ts'
+import { fitRecords, samples } from '../../core/store/schema/index.ts'
 import { ConfigError, errorCode, errorLine, isAbort } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { findMismatch, openDatabase } from '../../program/app/open-database.ts'
@@ -77,6 +79,20 @@ export async function openDatabaseQueries(
     await database.close()
     throw error
   }
+}
+
+const REAL = [samples, fitRecords]
+  .flatMap((table) => Object.values<{ name: string; columnType: string }>(getTableColumns(table)))
+  .filter(({ columnType }) => columnType === 'PgReal')
+  .map(({ name }) => name)
+const SUMS_REAL = new RegExp(
+  `\\bsum\\s*\\(\\s*(distinct\\s+)?(coalesce\\s*\\(\\s*)?(\\w+\\.)?"?(${REAL.join('|')})"?\\s*[,)]`,
+  'i',
+)
+
+/** Whether a text seems to sum a column of type real: it names such a table or view, and one of its columns in sum(). avg() is exact. */
+export function sumsReal(text: string): boolean {
+  return /\b(ride_)?samples\b|\b(fit|ride)_records\b/i.test(text) && SUMS_REAL.test(text)
 }
 
 const OUT_OF_MEMORY = '53200'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { collectResults, openQueries } from '../../../src/features/sql/raw-query.ts'
+import { collectResults, openQueries, sumsReal } from '../../../src/features/sql/raw-query.ts'
 import { splitStatements } from '../../../src/features/sql/split-statements.ts'
 import { openGuardedConnection } from '../../../src/program/query/connection.ts'
 import { openForAll } from '../../kit/open-for.ts'
@@ -82,4 +82,18 @@ describe('a text of SQL', () => {
       expect(splitStatements(text).length).toBeLessThanOrEqual(1)
     await expect(collectResults(queries, "select 'a; select 1")).rejects.toThrow('unterminated quoted string')
   })
+})
+
+it.each<[boolean, string]>([
+  [true, 'select sum(power) from samples'],
+  [true, 'select round(SUM( distinct s."hr" )) / 60 from training.samples s'],
+  [true, 'select sum(coalesce(p_raw, power)) over (order by t) from ride_samples where activity_id = 1'],
+  [true, 'select account, sum(r.right_power_pct) from ride_records r group by 1'],
+  [false, 'select avg(power), max(hr) from samples'],
+  [false, 'select sum(power::float8), sum(power * held_s), sum(held_s) from ride_samples'],
+  [false, 'select sum(power) from samples_float8'],
+  [false, 'select sum(power) from ride_records_float8'],
+  [false, 'select sum(tws) from activities'],
+])('a sum of real is noticed (%s): %s', (is, text) => {
+  expect(sumsReal(text)).toBe(is)
 })

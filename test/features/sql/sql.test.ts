@@ -168,6 +168,15 @@ describe('musette sql', () => {
     expect(noted.stdout).toContain('(1 row)')
   })
 
+  it('prints one hint when a statement sums columns of type real, and the rows', async () => {
+    const { stdout, stderr, code } = await sql(['--csv', 'select sum(power), sum(hr) from samples'])
+    expect([stdout, code]).toEqual(['sum,sum\n,\n', 0])
+    expect(stderr).toMatch(
+      /^HINT: {2}Postgres adds columns of type real in single precision, .*samples_float8.*\n$/,
+    )
+    expect((await sql(['select sum(power::float8) from samples'])).stderr).toBe('')
+  })
+
   it('answers the commands of psql for tables and columns, and suggests a command for others', async () => {
     const all = await sql(['--csv', '\\d'])
     expect(all.stdout).toMatch(/^training,accounts,table,/m)

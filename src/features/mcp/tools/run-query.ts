@@ -16,7 +16,7 @@ export const runQuery = makeTool({
   name: 'run_query',
   title: 'Run one SQL query',
   description:
-    "One read-only statement on schema training. Read samples (one a second) by activity_id. started_at_local has the day; current_date is the rider's (several zones: UTC). Leave out rows with absent_since.",
+    "One read-only statement on schema training. Read samples (one a second) by activity_id; write sum(x::float8): sum of real is wrong. started_at_local has the day; current_date is the rider's (several zones: UTC). Leave out rows with absent_since.",
   input: z.object({
     sql: z.string().min(1).max(50_000),
     max_rows: z.number().int().min(1).max(ROWS.most).default(ROWS.usual),

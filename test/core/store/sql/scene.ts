@@ -8,8 +8,8 @@ import { type AtEnd, makeAccount, openTestStore } from '../open.ts'
 export const VIEWS = readWords(`
   changes_settled daily_load fit_field_values fitness_history form_by_day form_history form_now form_today mirror_health
   planned_load power_bests recalculations recommended_load recommended_weeks records ride_events ride_files ride_intensity ride_laps
-  ride_lengths ride_overview ride_profiles ride_records ride_rr_intervals ride_samples ride_time_in_zones ride_tracks routes
-  sample_extra_values streaks this_week today totals upload_journey weekly_summary zones_by_week`)
+  ride_lengths ride_overview ride_profiles ride_records ride_records_float8 ride_rr_intervals ride_samples ride_time_in_zones ride_tracks
+  routes sample_extra_values samples_float8 streaks this_week today totals upload_journey weekly_summary zones_by_week`)
 
 /** The day some days after another, `YYYY-MM-DD`. */
 export function dayAfter(day: string, days: number): string {
