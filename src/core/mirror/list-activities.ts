@@ -49,9 +49,13 @@ export async function listEverything(
 ): Promise<Listing> {
   const whole = { ...query, updatedFrom: undefined, unlisted: [] }
   const wide = await listPart(deps, whole, query.window)
+  const first = [...wide.entries.values()].reduce(
+    (least, { startedAt }) => Math.min(least, startedAt?.getTime() ?? least),
+    YEARLY_FROM,
+  )
   const [halves, years] = await Promise.all([
     wide.size < MIN_TO_COMPARE ? [] : listHalves(deps, whole, wide),
-    Promise.all(yearsOf(wide, deps.now()).map((year) => listPart(deps, whole, year))),
+    Promise.all(splitByYears(query.window, deps.now(), first).map((year) => listPart(deps, whole, year))),
   ])
   const parts = [...halves, ...years]
   const cap = await fetchCap(deps, whole, wide, parts)
@@ -188,28 +192,20 @@ export function makeEntryLookup(
   }
 }
 
-/** Few activities are older; those years are one part, unless the list has an activity of them. */
+/** Few activities are older; the years before are one part, unless the list has an activity of them. */
 const YEARLY_FROM = Date.UTC(2000, 0, 1)
 
-function yearsOf({ window, entries }: ListPart, now: Date): Window[] {
-  const starts = [...entries.values()].map(({ startedAt }) => startedAt?.getTime() ?? YEARLY_FROM)
-  const first = starts.reduce((least, start) => Math.min(least, start), YEARLY_FROM)
-  const years = splitByYears(window, now)
-  const before = years.filter(({ to }) => to.getTime() <= first)
-  const to = before.at(-1)?.to
-  return to ? [{ from: window.from, to }, ...years.slice(before.length)] : years
-}
-
 /**
- * Splits a window by years from its beginning; the last part begins within a year of `now` and holds all that is dated ahead.
+ * Splits a window by years from `first` on, ms, with one part before; the last part begins within a year of `now` and holds all that is dated ahead.
  * Neighbours share their boundary, so that nothing is missed whether or not the service includes the ends of a window.
  */
-export function splitByYears(window: Window, now: Date): Window[] {
+export function splitByYears(window: Window, now: Date, first = 0): Window[] {
   const parts: Window[] = []
   let from = window.from
   while (from < window.to) {
     const next = new Date(from)
     next.setUTCFullYear(from.getUTCFullYear() + 1)
+    if (next.getTime() < first) next.setTime(first)
     const to = next < now && next < window.to ? next : window.to
     parts.push({ from, to })
     from = to

@@ -21,23 +21,41 @@ export async function listInParts<Entry>(
   { window, unlisted, now }: { window: Window; unlisted: Window[] | undefined; now: Date },
 ): Promise<Listed<Entry>> {
   const answers: Listed<Entry>[] = []
-  const open = [window].flatMap((whole) => (unlisted ?? []).reduce(leaveOut, [whole]))
+  const open = [window]
+  const holesIn = ({ from, to }: Window) => unlisted?.filter((hole) => hole.from < to && hole.to > from) ?? []
   for (let part = open.pop(); part; part = open.pop()) {
+    const { from, to } = part
+    const [hole] = holesIn(part)
+    const split = (older: Date, newer = older) =>
+      open.push(
+        ...[
+          { from, to: older },
+          { from: newer, to },
+        ].filter((each) => each.from < each.to),
+      )
     try {
-      answers.push(await request(part))
+      if (hole) split(hole.from, hole.to)
+      else answers.push(await request(part))
     } catch (error) {
       if (errorCode(error) !== 'too_large') throw error
-      const middle = new Date(Math.floor((part.from.getTime() + part.to.getTime()) / 2 / SECOND) * SECOND)
-      if (middle > part.from) open.push({ from: part.from, to: middle }, { from: middle, to: part.to })
-      else if (unlisted) unlisted.push(part)
-      else throw error
+      const middle = new Date(Math.floor((from.getTime() + to.getTime()) / 2 / SECOND) * SECOND)
+      if (middle > from) split(middle)
+      else if (!unlisted) throw error
+      // The second of an entry is the end of one part and the beginning of the next.
+      else if (unlisted.at(-1)?.from.getTime() === to.getTime())
+        unlisted.push({ from, to: unlisted.pop()?.to ?? to })
+      else unlisted.push(part)
     }
   }
-  const bad = joinNeighbours((unlisted ?? []).filter(({ from, to }) => from < window.to && to > window.from))
+  const names = holesIn(window).map((hole) => `start from ${nameSecond(hole.from)} to ${nameSecond(hole.to)}`)
+  const reason = 'the list of these seconds is larger than 16 MB'
   return {
     value: {
       entries: answers.flatMap(({ value }) => value.entries),
-      bad: [...answers.flatMap(({ value }) => value.bad), ...bad.map(nameWindow)],
+      bad: [
+        ...answers.flatMap(({ value }) => value.bad),
+        ...names.map((named) => ({ index: 0, named, reason })),
+      ],
       drift: answers.flatMap(({ value }) => value.drift),
     },
     requestedAt: answers[0]?.requestedAt ?? now,
@@ -46,33 +64,4 @@ export async function listInParts<Entry>(
   }
 }
 
-function leaveOut(parts: readonly Window[], hole: Window): Window[] {
-  return parts.flatMap((part) =>
-    hole.to <= part.from || hole.from >= part.to
-      ? [part]
-      : [
-          { from: part.from, to: hole.from },
-          { from: hole.to, to: part.to },
-        ].filter(({ from, to }) => from < to),
-  )
-}
-
-/** Joins parts that touch: the second of an entry is the end of one and the beginning of the next. */
-function joinNeighbours(parts: readonly Window[]): Window[] {
-  const joined: Window[] = []
-  for (const part of parts.toSorted((a, b) => a.from.getTime() - b.from.getTime())) {
-    const last = joined.at(-1)
-    if (last && part.from <= last.to) joined[joined.length - 1] = { from: last.from, to: part.to }
-    else joined.push(part)
-  }
-  return joined
-}
-
-function nameWindow({ from, to }: Window): BadItem {
-  const [first, last] = [from, to].map((at) => at.toISOString().replace('.000', ''))
-  return {
-    index: 0,
-    named: `start from ${first} to ${last}`,
-    reason: 'the list of these seconds is larger than 16 MB',
-  }
-}
+const nameSecond = (at: Date) => at.toISOString().replace('.000', '')

@@ -81,18 +81,17 @@ export async function openDatabaseQueries(
   }
 }
 
-const REAL = [samples, fitRecords]
-  .flatMap((table) => Object.values<{ name: string; columnType: string }>(getTableColumns(table)))
-  .filter(({ columnType }) => columnType === 'PgReal')
-  .map(({ name }) => name)
+const REAL = Object.values({ ...getTableColumns(fitRecords), ...getTableColumns(samples) })
+  .flatMap(({ columnType, name }) => (columnType === 'PgReal' ? [name] : []))
+  .join('|')
 const SUMS_REAL = new RegExp(
-  `\\bsum\\s*\\(\\s*(distinct\\s+)?(coalesce\\s*\\(\\s*)?(\\w+\\.)?"?(${REAL.join('|')})"?\\s*[,)]`,
+  `\\bsum\\s*\\((\\s*(distinct|coalesce\\s*\\())?\\s*(\\w+\\.)?"?(${REAL})"?\\s*[,)]`,
   'i',
 )
 
 /** Whether a text seems to sum a column of type real: it names such a table or view, and one of its columns in sum(). avg() is exact. */
 export function sumsReal(text: string): boolean {
-  return /\b(ride_)?samples\b|\b(fit|ride)_records\b/i.test(text) && SUMS_REAL.test(text)
+  return /(\b|_)(samples|records)\b/i.test(text) && SUMS_REAL.test(text)
 }
 
 const OUT_OF_MEMORY = '53200'

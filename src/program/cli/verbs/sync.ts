@@ -245,7 +245,7 @@ export const verifyVerb = defineVerb({
         if (end.result === 'different')
           for (const { field } of end.differences) differing[field] = (differing[field] ?? 0) + 1
         if (json) printJson(end)
-        else ends.push(end)
+        else if (end.result !== 'equal' || end.shortened) ends.push(end)
         line.show(progress)
       },
     })
