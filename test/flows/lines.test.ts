@@ -9,7 +9,14 @@ import { openPublisher } from '../../src/features/mqtt/publisher.ts'
 import { mqttSettings } from '../../src/features/mqtt/settings.ts'
 import { openWebhooks, PAUSES } from '../../src/features/webhooks/open-webhooks.ts'
 import { openDatabaseWatch } from '../../src/program/daemon/database-watch.ts'
-import { mosquitto, openMosquitto, PASSWORD, type TestBroker, USER } from '../features/mqtt/mosquitto.ts'
+import {
+  PAUSES as MQTT_PAUSES,
+  mosquitto,
+  openMosquitto,
+  PASSWORD,
+  type TestBroker,
+  USER,
+} from '../features/mqtt/mosquitto.ts'
 import { makeWebhook } from '../features/webhooks/receiver.ts'
 import { list, makeSignedIn, mirror } from '../features/webhooks/scene.ts'
 import { runsWith } from '../kit/binaries.ts'
@@ -24,7 +31,7 @@ import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 const log = makeSilentLog()
 const OFTEN = { everyMs: 50 }
-const SOON = { lookEveryMs: 100, lockRetryMs: 100, backoff: { firstMs: 100, factor: 1, maxMs: 100 } }
+const SOON = { ...MQTT_PAUSES, lookEveryMs: 100, lockRetryMs: 100, answerMs: 100 }
 
 /** How a database comes to go on elsewhere, or from an earlier moment. */
 type Situation = [

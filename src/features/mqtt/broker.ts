@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { connect, ReasonCodes } from 'mqtt'
+import { connect, ReasonCodes, type StreamBuilder } from 'mqtt'
 import { connectReason, TransientError } from '../../kit/errors.ts'
 import { SECOND, waitFor, within } from '../../kit/time.ts'
+import { dropLongPackets } from './drop-long-packets.ts'
 import type { BrokerOptions } from './settings.ts'
 
 /** A connection to the broker. Every method throws TransientError `mqtt_unreachable` when it ends or the broker does not answer in 15 s. */
@@ -16,11 +17,18 @@ const LOGIN_REFUSED: ReadonlySet<unknown> = new Set([4, 5, 134, 135])
 /** Reason codes of a broker that does not know the version of MQTT. */
 const VERSION_REFUSED: ReadonlySet<unknown> = new Set([1, 132])
 const NOT_AUTHORIZED = 135
+const SESSION_TAKEN_OVER = 142
+/** The longest packet that is read, bytes: what others have to say to musette is one word. */
+export const MAX_PACKET_BYTES = 8_192
+/** The longest message of a WebSocket, bytes: a broker may put many packets into one. */
+const MAX_FRAME_BYTES = 1_048_576
 
 type Session = {
   clientId?: string
   will?: { topic: string; payload: string }
-  onMessage?: (message: { topic: string; text: string; isRetained: boolean }) => void
+  onMessage?: (message: { topic: string; payload: Buffer; isRetained: boolean }) => void
+  /** gets the size of a packet that was left out because it is longer than MAX_PACKET_BYTES */
+  onDropped?: (bytes: number) => void
 }
 
 /**
@@ -38,7 +46,7 @@ export function openBroker(options: BrokerOptions, session: Session = {}) {
 async function connectBy(
   protocolVersion: 4 | 5,
   { url, password, ca, cert, key }: BrokerOptions,
-  { clientId = `musette_${randomBytes(6).toString('hex')}`, will, onMessage }: Session,
+  { clientId = `musette_${randomBytes(6).toString('hex')}`, will, onMessage, onDropped }: Session,
 ) {
   const address = new URL(url)
   const username = decodeURIComponent(address.username)
@@ -50,7 +58,9 @@ async function connectBy(
   const client = connect(address.href, {
     ...{ clientId, clean: true, keepalive: KEEPALIVE_S, protocolVersion },
     // The publisher reconnects with growing pauses.
-    ...{ reconnectPeriod: 0, connectTimeout: ANSWER_WITHIN_MS, resubscribe: false },
+    ...{ reconnectPeriod: 0, connectTimeout: ANSWER_WITHIN_MS, resubscribe: false, manualConnect: true },
+    ...(protocolVersion === 5 && { properties: { maximumPacketSize: MAX_PACKET_BYTES } }),
+    wsOptions: { maxPayload: MAX_FRAME_BYTES },
     ...(username !== '' && { username }),
     ...(secret !== '' && { password: secret }),
     ...(ca !== undefined && { ca }),
@@ -58,14 +68,22 @@ async function connectBy(
     ...(key !== undefined && { key }),
     ...(will && { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
   })
+  // The client collects a whole packet before it looks at its size, and reads its stream by `pipe` alone.
+  const openStream: StreamBuilder = Reflect.get(client, 'streamBuilder')
+  const openLimited: StreamBuilder = (...given) => {
+    const stream = openStream(...given)
+    const pipe = stream.pipe.bind(stream)
+    const limited = () => pipe(dropLongPackets(MAX_PACKET_BYTES, (bytes) => onDropped?.(bytes)))
+    return Object.assign(stream, { pipe: (parser: NodeJS.WritableStream) => limited().pipe(parser) })
+  }
+  Reflect.set(client, 'streamBuilder', openLimited)
+  client.connect()
   client.on('error', end)
   // Of some errors, such as a name that is not known, the client says only that the connection closed.
   client.stream.on('error', end)
   client.on('disconnect', ({ reasonCode }) => end({ code: reasonCode }))
   client.on('close', () => end(new Error('it closed the connection')))
-  client.on('message', (topic, payload, { retain }) =>
-    onMessage?.({ topic, text: payload.toString('utf8'), isRetained: retain }),
-  )
+  client.on('message', (topic, payload, { retain }) => onMessage?.({ topic, payload, isRetained: retain }))
   const answered = async (work: Promise<unknown>, topic?: string): Promise<void> => {
     const late = setTimeout(
       () => end(new Error(`no answer within ${ANSWER_WITHIN_MS / SECOND} s`)),
@@ -90,8 +108,9 @@ async function connectBy(
     /** Publishes, and resolves when the broker has it. */
     publish: (topic: string, payload: string, { retain }: { retain: boolean }) =>
       answered(client.publishAsync(topic, payload, { qos: 1, retain }), topic),
+    /** Subscribes with quality 0, which needs no acknowledgement: packets that are left out have none. */
     subscribe: (topics: readonly string[]) =>
-      answered(client.subscribeAsync([...topics], { qos: 1 }), topics.join(' and ')),
+      answered(client.subscribeAsync([...topics], { qos: 0 }), topics.join(' and ')),
     /** aborts, with the reason, when the connection is lost */
     lost: lost.signal,
     /** Says goodbye and closes; never throws. */
@@ -114,6 +133,8 @@ function reasonOf(code: unknown, error: unknown, topic?: string): string {
   const words = typeof code === 'number' ? Reflect.get(ReasonCodes, code) : undefined
   const allow = code === NOT_AUTHORIZED ? '; its access list must allow the topics in docs/recipes.md' : ''
   if (words && topic !== undefined) return `it refuses ${topic}: ${words}${allow}`
+  if (code === SESSION_TAKEN_OVER)
+    return `another connection has its client id (${words}); let one daemon of this database use the broker`
   if (words && !(error instanceof Error)) return `it closed the connection: ${words}${allow}`
   if (LOGIN_REFUSED.has(code))
     return 'it refuses the user or the password; see MUSETTE_MQTT_URL and MUSETTE_MQTT_PASSWORD'

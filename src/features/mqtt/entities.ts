@@ -14,17 +14,27 @@ export const NEW_ACTIVITY = 'activity.new'
 /** What happens to an account, as its event entity names it; these are kinds of the change feed. */
 export const EVENT_KINDS = ['upload.mirrored', 'upload.refused', 'login.lost', 'login.restored'] as const
 
-/** Returns the name of the publisher at the broker, and the first part of its devices' names. */
-export function clientIdOf(publisherId: string): string {
+/** Returns the client id at the broker: a copy of a database has another line, and so a connection of its own. */
+export function clientIdOf(line: string): string {
+  return `musette_${line.slice(0, 8)}`
+}
+
+/** Returns the first part of the names of the devices, which stay those of the rider after a restore. */
+function devicesOf(publisherId: string): string {
   return `musette_${publisherId.slice(0, 8)}`
 }
 
 /** Returns the topic on which the publisher, or in its place the broker, says `online` or `offline`. */
 export function availabilityTopicOf(publisherId: string): string {
-  return `musette/${clientIdOf(publisherId)}/availability`
+  return `musette/${devicesOf(publisherId)}/availability`
 }
 
-/** Returns the topics of an account's device; they stay the same while the database lives. */
+/** Returns the topic that says which line of the database publishes the devices. */
+export function lineTopicOf(publisherId: string): string {
+  return `musette/${devicesOf(publisherId)}/line`
+}
+
+/** Returns the topics of an account's device; a restore keeps them. */
 export function topicsOf(publisherId: string, accountId: number) {
   const device = deviceIdOf(publisherId, accountId)
   const base = `musette/${device}`
@@ -40,7 +50,7 @@ export function topicsOf(publisherId: string, accountId: number) {
 }
 
 function deviceIdOf(publisherId: string, accountId: number): string {
-  return `${clientIdOf(publisherId)}_${accountId}`
+  return `${devicesOf(publisherId)}_${accountId}`
 }
 
 /** What Home Assistant's discovery says of a sensor, in its own words; `attributes` names the topic of more facts. */

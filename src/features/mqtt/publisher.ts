@@ -1,20 +1,24 @@
 import type { Logger } from 'pino'
-import { findAccounts } from '../../core/store/account-rows.ts'
+import { type Account, findAccounts } from '../../core/store/account-rows.ts'
 import { findAccountHealth } from '../../core/store/account-status.ts'
+import { findIdentity } from '../../core/store/database-facts.ts'
 import { openChangeListener } from '../../core/store/feed/change-listener.ts'
 import { type Change, findChanges } from '../../core/store/feed/change-rows.ts'
 import { type Store, type Tx, withExclusiveWork } from '../../core/store/store.ts'
 import { errorLine } from '../../kit/errors.ts'
-import { makeLogOnce } from '../../kit/log-once.ts'
+import { type LogOnce, makeLogOnce } from '../../kit/log-once.ts'
 import { startWork } from '../../kit/release-stack.ts'
+import { formatBytes } from '../../kit/text.ts'
 import { backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
-import { type Broker, openBroker } from './broker.ts'
+import { type Broker, MAX_PACKET_BYTES, openBroker } from './broker.ts'
+import { makeClaim } from './claim-devices.ts'
 import { findDeviceFacts } from './device-facts.ts'
 import {
   availabilityTopicOf,
   BIRTH_TOPIC,
   clientIdOf,
   EVENT_KINDS,
+  lineTopicOf,
   makeDiscovery,
   NEW_ACTIVITY,
   POLL_TOPICS,
@@ -54,6 +58,10 @@ const PAUSES = {
   lookEveryMs: 30 * SECOND,
   /** Another process of this database may hold the connection. */
   lockRetryMs: 30 * SECOND,
+  /** How long the daemon of another line may take to say that it publishes these devices. */
+  answerMs: 5 * SECOND,
+  /** Further presses of an account's button within this time are left out. */
+  commandRestMs: 10 * SECOND,
   /** The first pause is 2 to 5 s, the longest 5 to 10 min. */
   backoff: { firstMs: 5 * SECOND, factor: 2, maxMs: 10 * MINUTE },
 }
@@ -78,9 +86,8 @@ export function openPublisher(
     while (!signal.aborted) {
       const startedAt = performance.now()
       try {
-        const onGood = () => problems.over('mqtt')
         const work = (held: AbortSignal) =>
-          publishUntilLost(deps, { broker, pauses, signal, held, onGood, published })
+          publishUntilLost(deps, { broker, pauses, signal, held, problems, published })
         const done = await withExclusiveWork(store, 'mqtt', work)
         if (done === undefined) await sleep(pauses.lockRetryMs, signal)
       } catch (error) {
@@ -111,56 +118,66 @@ type SessionInput = {
   signal: AbortSignal
   /** aborts when another process may publish */
   held: AbortSignal
-  onGood: () => void
+  problems: LogOnce
   /** the events that this process has published, by what they are about */
   published: Set<string>
 }
 
-/** Publishes by one connection until the signal aborts, and then returns true; throws the reason when the connection is lost. */
+/**
+ * Publishes by one connection until the signal aborts or the database has a new line, and then returns true; throws the reason when the
+ * connection or the claim to the devices is lost.
+ */
 async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promise<true> {
   const { store, log } = deps
-  const { published } = input
+  const { published, problems, pauses } = input
   const { commands } = input.broker
   const publisherId = await store.transaction(recordPublisher)
+  const findLine = async () => (await store.read(findIdentity)).line
+  const line = await findLine()
   const availability = availabilityTopicOf(publisherId)
   const sent = new Map<string, string>()
+  const buttons = new Map<string, Account>()
+  const claim = makeClaim({ line, topic: lineTopicOf(publisherId), answerMs: pauses.answerMs })
+  const press = makePress(deps, input)
   const listener = openChangeListener(
     { log },
     { connectionString: deps.databaseUrl, channel: 'musette_changes' },
   )
   const broker = await openBroker(input.broker, {
-    clientId: clientIdOf(publisherId),
+    clientId: clientIdOf(line),
     will: { topic: availability, payload: 'offline' },
-    onMessage({ topic, text, isRetained }) {
-      if (topic === BIRTH_TOPIC) {
-        if (isRetained || text !== 'online') return
-        sent.clear()
-        listener.wake()
-        return
-      }
+    onDropped(bytes) {
+      const size = `${formatBytes(bytes)}; the most is ${formatBytes(MAX_PACKET_BYTES)}`
+      problems.say('warn', 'mqtt size', `mqtt: the broker sent a message that is too long to read: ${size}`)
+    },
+    onMessage({ topic, payload, isRetained }) {
+      if (topic === claim.topic) return claim.hear(String(payload), isRetained)
       // A command that was retained would be carried out at each connection.
-      if (isRetained || !commands) return
-      pollByCommand(deps, publisherId, topic).catch((error: unknown) =>
-        log.warn({ reason: errorLine(error) }, 'mqtt: the command could not be carried out'),
-      )
+      if (isRetained) return
+      const account = buttons.get(topic)
+      if (account) return press(account)
+      if (topic !== BIRTH_TOPIC || String(payload) !== 'online') return
+      sent.clear()
+      listener.wake()
     },
   })
-  const over = joinSignals([input.signal, input.held, broker.lost])
+  const over = joinSignals([input.signal, input.held, broker.lost, claim.lost])
   try {
+    await claim.take(broker, over.signal)
     await broker.subscribe([BIRTH_TOPIC, ...(commands ? [POLL_TOPICS] : [])])
-    log.info({ publisher: clientIdOf(publisherId) }, 'mqtt: connected')
-    while (!over.signal.aborted) {
-      const isNew = await publishChanged(deps, broker, { publisherId, sent, commands })
+    log.info({ client: clientIdOf(line) }, 'mqtt: connected')
+    while (!over.signal.aborted && (await findLine()) === line) {
+      const isNew = await publishChanged(deps, broker, { publisherId, sent, buttons, commands })
       const { events, waiting } = await publishEvents(deps, broker, { publisherId, published })
       await store.transaction((tx) =>
         recordPublisherState(tx, { published: isNew || events > 0, problem: null }),
       )
-      input.onGood()
+      problems.over('mqtt')
       await sleep(REST_MS, over.signal).catch(() => undefined)
-      const pauseMs = events === PAGE || waiting ? REST_MS : input.pauses.lookEveryMs
+      const pauseMs = events === PAGE || waiting ? REST_MS : pauses.lookEveryMs
       await listener.wait(pauseMs, over.signal)
     }
-    if (broker.lost.aborted) throw broker.lost.reason
+    for (const { aborted, reason } of [broker.lost, claim.lost]) if (aborted) throw reason
     await broker.publish(availability, 'offline', { retain: true }).catch(() => undefined)
     return true
   } finally {
@@ -170,20 +187,37 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
   }
 }
 
-async function pollByCommand(deps: PublisherDeps, publisherId: string, topic: string): Promise<void> {
-  const accounts = await deps.store.read(findAccounts)
-  const account = accounts.find(({ accountId }) => topicsOf(publisherId, accountId).poll === topic)
-  if (!account) return
-  deps.log.info({ account: account.name }, 'mqtt: a poll was asked for')
-  await deps.poll(account.accountId)
+/** Makes the work of a button: a poll of its account, and then a pause, because anyone who may press it can do so all the time. */
+function makePress({ log, poll }: PublisherDeps, { signal, pauses }: SessionInput) {
+  const resting = new Set<number>()
+  const carryOut = async ({ accountId, name: account }: Account) => {
+    log.info({ account }, 'mqtt: a poll was asked for')
+    await poll(accountId).catch((error: unknown) =>
+      log.warn({ account, reason: errorLine(error) }, 'mqtt: the command could not be carried out'),
+    )
+    await sleep(pauses.commandRestMs, signal).catch(() => undefined)
+    resting.delete(accountId)
+  }
+  return (account: Account) => {
+    if (resting.has(account.accountId)) return
+    resting.add(account.accountId)
+    void carryOut(account)
+  }
 }
 
 /** Publishes what differs from what this connection has sent; returns whether there was something. */
 async function publishChanged(
   deps: PublisherDeps,
   broker: Broker,
-  { publisherId, sent, commands }: { publisherId: string; sent: Map<string, string>; commands: boolean },
+  input: {
+    publisherId: string
+    sent: Map<string, string>
+    /** the accounts by the topics of their buttons, which are made equal to those that are published */
+    buttons: Map<string, Account>
+    commands: boolean
+  },
 ): Promise<boolean> {
+  const { publisherId, sent, buttons, commands } = input
   const backupAt = await deps.findBackupTime()
   const wanted = await deps.store.read(async (tx) => {
     const healths = await findAccountHealth(tx)
@@ -195,8 +229,10 @@ async function publishChanged(
         // The broker forgets a retained message that is empty, and Home Assistant removes the device.
         const { config, workout, activity, state } = topics
         found.push(...[config, workout, activity, state].map((topic): [string, string] => [topic, '']))
+        buttons.delete(topics.poll)
         continue
       }
+      if (commands) buttons.set(topics.poll, account)
       const facts = await findDeviceFacts(tx, { account, health, backupAt })
       found.push(
         [topics.config, JSON.stringify(makeDiscovery(account, { publisherId, commands }))],

@@ -6,7 +6,10 @@ import { defineGauges } from '../../program/frame/gauges.ts'
 import { findPublisherState, type PublisherState } from './mqtt-publisher.ts'
 import { mqttSettings } from './settings.ts'
 
-const RULES = makeRules({ mqtt_away: ['warning', 'doctor status', 'musette start'] })
+const RULES = makeRules({
+  mqtt_away: ['warning', 'doctor status', 'musette start'],
+  mqtt_failing: ['warning', 'doctor status', 'musette config'],
+})
 const NEVER_CONNECTED: PublisherState = { connected: false, published_at: null, problem: null }
 
 export const mqttState: FeatureState = {
@@ -43,10 +46,9 @@ async function judgeMqtt(facts: Facts): Promise<Finding[]> {
   const { config, now } = facts
   if (!mqttSettings.of(config)) return []
   const state = await facts.once(findPublisher)
-  if (!state?.connected) {
-    const why = state?.problem ? ` (${state.problem})` : ''
-    return [makeFinding(RULES.mqtt_away, `no daemon is connected to the MQTT broker${why}`)]
-  }
+  if (state?.problem)
+    return [makeFinding(RULES.mqtt_failing, `the daemon does not publish: ${state.problem}`)]
+  if (!state?.connected) return [makeFinding(RULES.mqtt_away, 'no daemon is connected to the MQTT broker')]
   const { published_at: at } = state
   return [
     ok(`the daemon is connected${at ? `; the last change was published ${formatAge(at, now)} ago` : ''}`),

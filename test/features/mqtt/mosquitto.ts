@@ -1,9 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { connectAsync } from 'mqtt'
+import { onTestFinished } from 'vitest'
 import { findBinary } from '../../kit/binaries.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { findFreePort } from '../../kit/listen.ts'
@@ -13,6 +15,12 @@ export const mosquitto = findBinary(['mosquitto', '/usr/sbin/mosquitto']) ?? fin
 
 export const USER = 'rider'
 export const PASSWORD = 'p@ss/word?'
+
+/** Pauses of a publisher in a test. */
+export const PAUSES = {
+  ...{ lookEveryMs: 300, lockRetryMs: 300, answerMs: 1_000, commandRestMs: 2_000 },
+  backoff: { firstMs: 200, factor: 1, maxMs: 200 },
+}
 
 export type TestBroker = Awaited<ReturnType<typeof openMosquitto>>
 
@@ -72,4 +80,24 @@ export async function openMosquitto(tls?: string, limits: { acl?: string; lines?
       await temp.close()
     },
   }
+}
+
+/** Opens a broker that knows MQTT 3.1.1 only, before another one on this machine; `levels` are the versions that were asked for. */
+export async function openOldBroker(behind: number) {
+  const levels: number[] = []
+  const old = createServer((socket) => {
+    socket.once('data', (bytes) => {
+      const level = bytes[bytes.indexOf('MQTT') + 4] ?? 0
+      levels.push(level)
+      // CONNACK: unacceptable protocol version.
+      if (level > 4) return void socket.end(Buffer.from([0x20, 2, 0, 1]))
+      const line = connectTcp(behind, '127.0.0.1')
+      line.write(bytes)
+      socket.pipe(line).pipe(socket)
+      for (const end of [socket, line]) end.on('error', () => end.destroy())
+    })
+  })
+  onTestFinished(() => void old.close())
+  await once(old.listen(0, '127.0.0.1'), 'listening')
+  return { port: (old.address() as AddressInfo).port, levels }
 }

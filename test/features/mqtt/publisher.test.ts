@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { type AddressInfo, connect as connectTcp, createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
@@ -24,12 +24,11 @@ import { openHold } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
-import { mosquitto, openMosquitto, PASSWORD, USER } from './mosquitto.ts'
+import { mosquitto, openMosquitto, openOldBroker, PASSWORD, PAUSES, USER } from './mosquitto.ts'
 
 // A change is told when no transaction of the whole server, other tests' too, is older than it.
 const OFTEN = { everyMs: 50 }
 const LOOKED = 'select looked_at::text as at from musette.mqtt_publisher'
-const PAUSES = { lookEveryMs: 300, lockRetryMs: 300, backoff: { firstMs: 200, factor: 1, maxMs: 200 } }
 
 describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () => {
   const hasTls = findBinary(['openssl']) !== undefined
@@ -273,6 +272,19 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     await opened.publish('musette/x', '1', { retain: false }).catch(() => undefined)
   })
 
+  it('names a connection that has its client id, where the broker says so', async () => {
+    const connack = Buffer.from([0x20, 3, 0, 0, 0])
+    const disconnect = Buffer.from([0xe0, 2, 0x8e, 0])
+    const taken = createServer((socket) =>
+      socket.once('data', () => socket.end(Buffer.concat([connack, disconnect]))),
+    )
+    onTestFinished(() => void taken.close())
+    await once(taken.listen(0, '127.0.0.1'), 'listening')
+    const { port } = taken.address() as AddressInfo
+    const failure = await errorOf(openBroker({ ...options, url: `mqtt://${USER}@127.0.0.1:${port}` }))
+    expect(failure.message).toContain('another connection has its client id (Session taken over)')
+  })
+
   it('works with the documented access list', async () => {
     const acl = readFileSync('docs/recipes.md', 'utf8').match(/^ +topic (read|write|readwrite) .*$/gm) ?? []
     expect(acl).toHaveLength(3)
@@ -291,22 +303,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
   })
 
   it('works with a broker that knows MQTT 3.1.1 only', async () => {
-    const levels: number[] = []
-    const old = createServer((socket) => {
-      socket.once('data', (bytes) => {
-        const level = bytes[bytes.indexOf('MQTT') + 4] ?? 0
-        levels.push(level)
-        // CONNACK: unacceptable protocol version.
-        if (level > 4) return void socket.end(Buffer.from([0x20, 2, 0, 1]))
-        const line = connectTcp(broker.ports.mqtt, '127.0.0.1')
-        line.write(bytes)
-        socket.pipe(line).pipe(socket)
-        for (const end of [socket, line]) end.on('error', () => end.destroy())
-      })
-    })
-    onTestFinished(() => void old.close())
-    await once(old.listen(0, '127.0.0.1'), 'listening')
-    const { port } = old.address() as AddressInfo
+    const { port, levels } = await openOldBroker(broker.ports.mqtt)
     const opened = await openBroker({ ...options, url: `mqtt://${USER}@127.0.0.1:${port}` })
     await opened.publish('musette/old', 'works', { retain: false })
     await opened.close()

@@ -7,5 +7,6 @@ export const ROWS: FeatureRows = {
     'insert into musette.mqtt_publisher (change_id, looked_at, published_at) values (0, now(), now())',
   ],
   situations: () => `
-mqtt_away | update musette.mqtt_publisher set looked_at = now() - interval '4 minutes' | no daemon is connected | musette start`,
+mqtt_away | update musette.mqtt_publisher set looked_at = now() - interval '4 minutes' | no daemon is connected | musette start
+mqtt_failing | update musette.mqtt_publisher set problem = 'it is away' | the daemon does not publish: it is away | musette config`,
 }
