@@ -1,6 +1,6 @@
 import { type Logger, pino, stdSerializers } from 'pino'
 import { nameSourceLines } from './kit/program-folder.ts'
-import { escapeDelete, nameControlsInJson } from './kit/text.ts'
+import { escapeDelete, nameControlsInJson, toLine } from './kit/text.ts'
 
 /** Names of properties that could contain a secret, at any of the first three depths of a logged object. */
 const SECRET_NAMES = [
@@ -37,6 +37,13 @@ export async function openLog(options: { level: string; terminal: boolean }): Pr
       redact: { paths: REDACTED, censor: '[redacted]' },
       serializers: { error: stdSerializers.errWithCause },
       timestamp: pino.stdTimeFunctions.isoTime,
+      // A file's or an activity's name in a sentence cannot begin a line of its own.
+      hooks: {
+        logMethod(given, log) {
+          const [first, ...rest] = given.map((each) => (typeof each === 'string' ? toLine(each) : each))
+          log.call(this, first as string, ...(rest as [string]))
+        },
+      },
     },
     { write: (line: string) => void lines.write(nameSourceLines(escapeLine(line))) },
   )

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { quoteShell, shorten } from './text.ts'
+import { quoteShell, toLine } from './text.ts'
 
 /**
  * The base of musette's kinds of error. Code decides by kind and by `code`, which is stable, and never by the text of
@@ -129,12 +129,10 @@ export function describeCertificate(error: unknown, whose: string, address: stri
   return `the certificate of ${whose} ${fault} (${code}); ${named}`
 }
 
-/** Returns the message of any error as one line of at most `limit` characters, without stack and control characters. */
+/** Returns the message of any error as one line of at most `limit` characters, see toLine, without stack. */
 export function errorLine(error: unknown, limit = 500): string {
   const text = error instanceof Error ? error.message : String(error)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern removes control characters
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
-  return shorten(line, limit)
+  return toLine(text, limit)
 }
 
 /** Tells whether an error is an abort, by the signal or by a library, and not a failure. */

@@ -1,12 +1,18 @@
 /** Bytes in UTF-8 for each 16 bits of a string, at most. */
 export const BYTES_A_CHARACTER = 3
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
-/** An escape sequence of JSON, or a control character that JSON does not escape. */
-const ESCAPE_OR_CONTROL = /\\(u00[0-9a-f]{2}|.)|[\u007f-\u009f]/gi
+/** Control characters that JSON does not escape, and signs that nobody sees or that turn the direction of reading. */
+const UNESCAPED =
+  '\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb'
+const HIDES = new RegExp(`[${UNESCAPED}]`, 'g')
+const CONTROL = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f${UNESCAPED}]`, 'g')
+/** An escape sequence of JSON, or a character that JSON does not escape. */
+const ESCAPE_OR_CONTROL = new RegExp(`\\\\(u[0-9a-f]{4}|.)|[${UNESCAPED}]`, 'gi')
 
-/** Escapes control characters as psql does, `\x1B`, `\r`, `\u009B`, so that no text can control a terminal. Tabs and line breaks stay. */
+/**
+ * Escapes control characters as psql does, `\x1B`, `\r`, `\u009B`, and invisible signs, so that no text can control a terminal or turn its
+ * lines. Tabs and line breaks stay.
+ */
 export function nameControls(text: string): string {
   return text.replace(CONTROL, nameControl)
 }
@@ -20,9 +26,9 @@ export function nameControlsInJson(json: string): string {
   })
 }
 
-/** Escapes the control characters that JSON allows unescaped, U+007F to U+009F, because a terminal obeys them. */
+/** Escapes the control characters and invisible signs that JSON allows unescaped, because a terminal obeys them. */
 export function escapeDelete(json: string): string {
-  return json.replace(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
+  return json.replace(HIDES, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 function nameControl(character: string): string {
@@ -38,6 +44,29 @@ export const EXAMPLE_CHARACTERS = 100
 /** Cuts a text to at most `limit` characters, never within one; a cut text ends with an ellipsis. */
 export function shorten(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…` : text
+}
+
+/**
+ * What nobody sees or what turns the direction of reading, unpaired surrogates and private characters; not the joiners in words and emoji
+ * beyond ASCII, and not what chooses between a sign and its emoji.
+ */
+const HIDDEN =
+  /(?!\ufe0e|\ufe0f|(?<=[^ -~])[\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Default_Ignorable_Code_Point}]/gu
+
+/** Puts a text on one line of at most `limit` characters, without anything that is not seen. */
+export function toLine(text: string, limit = 2_000): string {
+  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').replace(HIDDEN, '')
+  return shorten(line.trim(), limit)
+}
+
+/** Quotes a text of others in a sentence of ours, which introduces it: on one line, and no sign in it ends the quotation. */
+export function quoteText(text: string, limit = EXAMPLE_CHARACTERS): string {
+  return `"${toLine(text, limit).replace(/["\u201c-\u201f\u2033\u275d\u275e\u301d-\u301f\uff02]/g, "'")}"`
+}
+
+/** Names a path or a file of others: as it is when it is one plain word, else as quoteText does. */
+export function quoteName(text: string): string {
+  return /^[\w@%+=,./-]{1,200}$/.test(text) ? text : quoteText(text, 200)
 }
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { errorCode, errorLine, TransientError } from '../../kit/errors.ts'
 import { type Folder, openBelow } from '../../kit/folders/folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
+import { quoteName } from '../../kit/text.ts'
 import type { Clock } from '../../kit/time.ts'
 import type { Problems } from './folder-report.ts'
 import { moveDone, moveFailed } from './move-file.ts'
@@ -199,5 +200,8 @@ async function inFolder<T>(found: Found, work: (folder: Folder) => Promise<T>): 
 }
 
 function changed(found: Found): TransientError {
-  return new TransientError('file_changed', `drop folder: ${found.relativePath} changed while it was read`)
+  return new TransientError(
+    'file_changed',
+    `drop folder: ${quoteName(found.relativePath)} changed while it was read`,
+  )
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ACCOUNT_NAMES, errorLine, isAccountName } from '../../kit/errors.ts'
+import { quoteName } from '../../kit/text.ts'
 import { type Clock, MINUTE } from '../../kit/time.ts'
 import type { SeenFiles, Waiting } from './seen-files.ts'
 import type { WalkResult } from './walk-folder.ts'
@@ -51,7 +52,7 @@ export function makeReporter(
   /** Logs one line when the first entries are left out, however many follow. */
   function logLeftOut({ leftOut: [first], leftOutCount: files }: LeftBehind): void {
     if (first && !hasLeftOut) {
-      const sentence = `drop folder: ${first.relativePath} is not taken: ${first.reason}`
+      const sentence = `drop folder: ${quoteName(first.relativePath)} is not taken: ${first.reason}`
       log.warn({ files }, files > 1 ? `${sentence}; ${files - 1} more: musette status` : sentence)
     }
     hasLeftOut = first !== undefined

@@ -2,7 +2,6 @@ import {
   CredentialsRejectedError,
   describeCertificate,
   errorCode,
-  errorLine,
   RateLimitedError,
   RejectedError,
   TransientError,
@@ -10,6 +9,7 @@ import {
 } from '../../kit/errors.ts'
 import { HTTP2_ONLY } from '../../kit/http/answer-heads.ts'
 import { decodeUtf8, excessOfText, isObject, parseIfJson } from '../../kit/json.ts'
+import { quoteText, toLine } from '../../kit/text.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
 // The one place that turns a status or a content into an error of the kit. `what` names the request (`activity ab12`). No message contains
@@ -267,6 +267,5 @@ export function quoteRefusal(answer: RawAnswer, authorization: string | undefine
   const token = authorization?.split(' ').at(-1)
   if (/bearer|authorization/i.test(text) || (token && text.includes(token))) return ''
   const plain = text.replace(LONG_RUN, (run) => (PLAIN_WORD.test(run) ? run : '…'))
-  const line = errorLine(plain, MAX_CHARACTERS)
-  return line === '' ? '' : `: "${line}"`
+  return toLine(plain) === '' ? '' : `: ${quoteText(plain, MAX_CHARACTERS)}`
 }

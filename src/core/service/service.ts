@@ -4,7 +4,7 @@ import { isServiceDown } from '../../kit/errors.ts'
 import { makeAgent, type Proxies } from '../../kit/http-agent.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
 import { type Hold, makeSemaphore } from '../../kit/semaphore.ts'
-import { shorten } from '../../kit/text.ts'
+import { quoteName } from '../../kit/text.ts'
 import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../../kit/time.ts'
 import {
   type Comparison,
@@ -187,7 +187,6 @@ export type Answer<T> = {
 type FixedEndpoint = 'GET /oauth/activity' | 'GET /oauth/training_info' | 'GET /oauth/workouts'
 
 /** Characters of an object's name in a message, at most. */
-const MAX_NAME = 80
 
 export type AccountService = ReturnType<typeof accountService>
 
@@ -247,7 +246,7 @@ function accountService(deps: RefreshDeps, state: LoginState) {
     ) {
       const query = { include_session_data: input.samples ? '1' : '0' }
       const url = objectUrl(baseUrl, '/oauth/activity', path, query)
-      const what = `activity ${shorten(path, MAX_NAME)}`
+      const what = `activity ${quoteName(path)}`
       const { samples: hasSamples, hold } = input
       const target = { endpoint: 'GET /oauth/activity/<id>', url, what, hasSamples, hold } as const
       return read(target, readActivity, signal, SHARED_READ_MS)
@@ -271,12 +270,12 @@ function accountService(deps: RefreshDeps, state: LoginState) {
     /** Fetches a workout resolved for the rider's signature (endpoint 7). */
     async fetchWorkout(path: string, signal?: AbortSignal) {
       const url = objectUrl(baseUrl, '/oauth/workout', path)
-      const what = `workout ${shorten(path, MAX_NAME)}`
+      const what = `workout ${quoteName(path)}`
       return read({ endpoint: 'GET /oauth/workout/<path>', url, what }, jsonBy(parseWorkout), signal)
     },
     /** Uploads a FIT file once, without a retry (endpoint 10); TransientError.requestSent says whether it may have arrived. */
     async uploadFit(file: UploadFile, signal?: AbortSignal) {
-      const what = `upload of ${shorten(file.fileName, MAX_NAME)}`
+      const what = `upload of ${quoteName(file.fileName)}`
       const endpoint = 'POST /oauth/upload'
       const url = endpointUrl(baseUrl, '/oauth/upload')
       const send = async (token: string): Promise<Answer<WireUpload>> => {

@@ -1,4 +1,5 @@
 import { hasValue } from '../../kit/floats.ts'
+import { quoteName, quoteText } from '../../kit/text.ts'
 import { formatDuration, SECOND } from '../../kit/time.ts'
 import { readContents } from '../fit/fit-contents.ts'
 import type { WholeFit } from '../fit/judge.ts'
@@ -72,7 +73,9 @@ export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: 
     return { reason: `activity ${names(long)} is of another device or rider: its values are others` }
   if (another) return { reason: `it may be any of the activities ${names(same)}` }
   if (activity.fileName !== null)
-    return { reason: `activity ${activity.path} has the file "${activity.fileName}" already` }
+    return {
+      reason: `activity ${quoteName(activity.path)} has the file ${quoteText(activity.fileName)} already`,
+    }
   return { activity }
 }
 

@@ -8,6 +8,7 @@ import {
   RateLimitedError,
   TransientError,
 } from '../../kit/errors.ts'
+import { quoteName, quoteText } from '../../kit/text.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../kit/time.ts'
 import { type ByteSource, describeFault, type Fault } from '../fit/archive.ts'
 import { contentIdOf, type ReadFit, readFit } from '../fit/read-fit.ts'
@@ -98,7 +99,8 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
   const faults: Fault[] = []
   for (const file of unpacked.files) {
     const read = await readFit(file, { settled })
-    if ('fault' in read) faults.push({ ...read.fault, reason: `${read.name}: ${read.fault.reason}` })
+    if ('fault' in read)
+      faults.push({ ...read.fault, reason: `${quoteName(read.name)}: ${read.fault.reason}` })
     else if (read.verdict.verdict === 'unready') return waitFor(read.verdict)
     else fits.push(read)
   }
@@ -121,7 +123,7 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
       const [code, reason] = [errorCode(error), errorLine(error)]
       if (code !== OTHER_VERSION) throw error
       if (unpacked.files.length === 1) return { action: 'wait', reason, code }
-      faults.push({ verdict: 'refused', code, reason: `${fit.name}: ${reason}` })
+      faults.push({ verdict: 'refused', code, reason: `${quoteName(fit.name)}: ${reason}` })
     }
   }
   const fault = cut ?? faults[0]
@@ -249,12 +251,13 @@ function shortenList(lines: readonly string[]): string[] {
 }
 
 function describeContent(result: ContentResult): string {
-  const { fileName, upload } = result
+  const { upload } = result
+  const fileName = quoteName(result.fileName)
   const { state, reason, activityPath, acceptedAt } = upload
   if (state === 'attached') return `${fileName}: attached to activity ${activityPath}, which came another way`
   if (isUploaded(result)) return `${fileName}: uploaded: activity ${activityPath ?? 'not named yet'}`
   if (state === 'refused') return `${fileName}: not uploaded: ${reason ?? 'the service refused it'}`
   if (state === 'duplicate') return `${fileName}: duplicate: ${reason ?? `activity ${activityPath}`}`
   const day = acceptedAt ? `, on ${acceptedAt.toISOString().slice(0, 10)}` : ''
-  return `${fileName}: duplicate: the same bytes were uploaded as "${upload.fileName}"${day}; activity ${activityPath ?? 'not named yet'}`
+  return `${fileName}: duplicate: the same bytes were uploaded as ${quoteText(upload.fileName)}${day}; activity ${activityPath ?? 'not named yet'}`
 }

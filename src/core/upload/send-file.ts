@@ -1,4 +1,5 @@
 import { commandFor, errorLine, RejectedError, TransientError } from '../../kit/errors.ts'
+import { quoteName, quoteText } from '../../kit/text.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 import { readContents } from '../fit/fit-contents.ts'
 import { contentIdOf, type ReadFit } from '../fit/read-fit.ts'
@@ -138,8 +139,8 @@ async function rejectOtherVersion(
     if (first.count === 0 || other.device !== device.join(' ')) continue
     if (!(await deps.store.read((tx) => holdsRecords(tx, other.fileId, first, 'first')))) continue
     const size = records.count > other.records ? 'a longer' : 'another'
-    const what = `it is ${size} version (${records.count} records) of the ride that was sent as "${other.fileName}"`
-    const sentAs = `${other.records} records, activity ${other.path ?? 'not named yet'}`
+    const what = `it is ${size} version (${records.count} records) of the ride that was sent as ${quoteText(other.fileName)}`
+    const sentAs = `${other.records} records, activity ${quoteName(other.path ?? 'not named yet')}`
     const run = `to send it as well, run: ${commandFor('upload --force', name)} FILE`
     throw new RejectedError(OTHER_VERSION, `${what} (${sentAs}); ${run}; else remove it`)
   }

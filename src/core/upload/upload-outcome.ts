@@ -7,6 +7,7 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../../kit/errors.ts'
+import { quoteName, quoteText } from '../../kit/text.ts'
 import { type Backoff, backoffMs, DAY, MINUTE, SECOND } from '../../kit/time.ts'
 import { recordAbsent } from '../store/activities/upsert-listed.ts'
 import type { Tx } from '../store/store.ts'
@@ -99,9 +100,10 @@ export async function recordReplaced(tx: Tx, input: { upload: Upload; path: stri
 function describeTwin(input: { upload: Upload; claims: Claims }, path: string): string | undefined {
   const { upload, claims } = input
   const file = claims.claimed.get(path)
-  if (file !== undefined) return `the service shows it as activity ${path}, which came from "${file}"`
+  if (file !== undefined)
+    return `the service shows it as activity ${quoteName(path)}, which came from ${quoteText(file)}`
   if (path === upload.activityPath || isNew(upload, claims, path)) return undefined
-  return `the service shows it as activity ${path}, which it had before`
+  return `the service shows it as activity ${quoteName(path)}, which it had before`
 }
 
 /**

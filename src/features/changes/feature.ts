@@ -1,4 +1,5 @@
 import type { Change } from '../../core/store/feed/change-rows.ts'
+import { quoteName } from '../../kit/text.ts'
 import { EXIT } from '../../program/frame/context.ts'
 import { defineFeature } from '../../program/frame/define-feature.ts'
 import { DATABASE, SIGNED_IN } from '../../program/frame/help-of-verbs.ts'
@@ -54,7 +55,7 @@ function lineOf({ changeId, at, account, kind, path, detail }: Change): string {
     at.slice(0, 19).replace('T', ' '),
     account ?? (kind === 'restored' ? 'all accounts' : 'default list'),
     kind,
-    path ?? '',
+    path === null ? '' : quoteName(path),
     [...shown, ...more].join(', '),
   ]
   return parts.filter((part) => part !== '').join('  ')

@@ -2,7 +2,7 @@ import type { Account } from '../../core/store/account-rows.ts'
 import type { AccountHealth } from '../../core/store/account-status.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { NOT_TAKEN } from '../../core/store/uploads/waiting-files.ts'
-import { shorten } from '../../kit/text.ts'
+import { toLine } from '../../kit/text.ts'
 
 /** What Home Assistant shows as the state of an entity at most. */
 const LONGEST_STATE = 255
@@ -25,7 +25,7 @@ export async function findDeviceFacts(
   ])
   const [facts] = rows
   if (!facts) throw new Error('a query without conditions finds one row')
-  const shown = (value: Value) => (typeof value === 'string' ? shorten(value, LONGEST_STATE) || null : value)
+  const shown = (value: Value) => (typeof value === 'string' ? toLine(value, LONGEST_STATE) || null : value)
   const state = Object.entries(facts.state).map(([key, value]) => [key, shown(value)])
   return { ...facts, state: Object.fromEntries(state) }
 }

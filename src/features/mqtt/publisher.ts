@@ -8,7 +8,7 @@ import { type Store, type Tx, withExclusiveWork } from '../../core/store/store.t
 import { errorLine } from '../../kit/errors.ts'
 import { type LogOnce, makeLogOnce } from '../../kit/log-once.ts'
 import { startWork } from '../../kit/release-stack.ts'
-import { formatBytes } from '../../kit/text.ts'
+import { formatBytes, toLine } from '../../kit/text.ts'
 import { backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
 import { type Broker, MAX_PACKET_BYTES, openBroker } from './broker.ts'
 import { makeClaim } from './claim-devices.ts'
@@ -235,10 +235,10 @@ async function publishChanged(
       if (commands) buttons.set(topics.poll, account)
       const facts = await findDeviceFacts(tx, { account, health, backupAt })
       found.push(
-        [topics.config, JSON.stringify(makeDiscovery(account, { publisherId, commands }))],
-        [topics.workout, JSON.stringify(facts.workout)],
-        [topics.activity, JSON.stringify(facts.activity)],
-        [topics.state, JSON.stringify(facts.state)],
+        [topics.config, toJson(makeDiscovery(account, { publisherId, commands }))],
+        [topics.workout, toJson(facts.workout)],
+        [topics.activity, toJson(facts.activity)],
+        [topics.state, toJson(facts.state)],
       )
     }
     return found
@@ -250,6 +250,11 @@ async function publishChanged(
     sent.set(topic, payload)
   }
   return changed.length > 0
+}
+
+/** Writes JSON with every text on one line: a notification of Home Assistant may show it. */
+function toJson(value: object): string {
+  return JSON.stringify(value, (_, each) => (typeof each === 'string' ? toLine(each) : each))
 }
 
 /** Publishes the events of the next changes, and records how far the broker has taken them. */
@@ -275,7 +280,7 @@ async function publishEvents(
   for (const { accountId, about, payload } of events) {
     if (published.has(about)) continue
     const { event } = topicsOf(publisherId, accountId)
-    await broker.publish(event, JSON.stringify(payload), { retain: false })
+    await broker.publish(event, toJson(payload), { retain: false })
     const [oldest] = published
     if (oldest !== undefined && published.size >= MAX_REMEMBERED) published.delete(oldest)
     published.add(about)

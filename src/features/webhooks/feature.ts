@@ -1,6 +1,6 @@
 import { ConfigError } from '../../kit/errors.ts'
 import type { Answer } from '../../kit/http/send-request.ts'
-import { shorten } from '../../kit/text.ts'
+import { quoteText, toLine } from '../../kit/text.ts'
 import { type Context, EXIT } from '../../program/frame/context.ts'
 import { defineFeature } from '../../program/frame/define-feature.ts'
 import { ASKS, NETWORK } from '../../program/frame/help-of-verbs.ts'
@@ -67,13 +67,10 @@ async function chooseWebhooks(
   )
 }
 
-/** The most characters of an answer on its line. */
-const SHOWN = 200
-
 function lineOf(webhook: string, { status, failure, ms, beginning }: Answer): string {
   const verdict = failure === undefined ? `delivered, HTTP ${status}` : `not delivered, ${failure}`
-  const text = shorten(beginning.replace(/\s+/g, ' ').trim(), SHOWN)
-  return `${webhook}: ${verdict}, after ${ms} ms${text === '' ? '' : `: ${text}`}`
+  const answer = toLine(beginning) === '' ? '' : `; the answer is ${quoteText(beginning, 200)}`
+  return `${webhook}: ${verdict}, after ${ms} ms${answer}`
 }
 
 function codeOf({ status, failure }: Answer): number {

@@ -32,10 +32,21 @@ export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): P
   )
 }
 
-// A message is due when its time has come and none before it of the same webhook and account is open.
+/** Faults that need a person. */
+const URGENT = `('login.lost', 'mirror.stale', 'backup.failed')`
+/** The attempts after which a refused message no longer holds back later ones; a receiver that begins has about two minutes. */
+const FEW = 4
+// 500 is how a program of the receiver fails on a content; 408, 425 and 429 ask to wait.
+const isRefusal = (error: string) => `${error} ~ '^HTTP (4|500)' and ${error} !~ '^HTTP 4(08|25|29)'`
+/** Holds for a message that is left aside: tried on, but nothing waits for it. */
+const isAside = (m: string) =>
+  `${m}.state = 'open' and ${m}.attempts >= ${FEW} and ${isRefusal(`${m}.last_error`)}`
+
+// A message is due when its time has come and it need not wait for an earlier one of the same webhook and account.
 const DUE = `m.state = 'open' and m.next_try_at <= clock_timestamp() and not exists (
   select from musette.webhook_messages e
-  where e.state = 'open' and e.webhook = m.webhook and e.account_id is not distinct from m.account_id and e.number < m.number)`
+  where e.state = 'open' and e.webhook = m.webhook and e.account_id is not distinct from m.account_id and e.number < m.number
+    and (${isAside('e')}) is not true and (m.event not in ${URGENT} or e.event in ${URGENT}))`
 
 /** Finds the webhooks that have a message which is due. */
 export async function findDueWebhooks(tx: Tx): Promise<string[]> {
@@ -48,7 +59,7 @@ export async function findDueWebhooks(tx: Tx): Promise<string[]> {
 export type ClaimedMessage = Message & Readonly<{ number: number; attempts: number }>
 
 /**
- * Claims the message of a webhook that has been due for the longest time: no other process sends it within `leaseMs`. Undefined
+ * Claims the message of a webhook that is urgent, or has been due for the longest time: no other process sends it within `leaseMs`. Undefined
  * when none is due. The claim is a time in the row and no lock, so that nothing is held during the request.
  */
 export async function claimMessage(tx: Tx, { webhook, leaseMs }: { webhook: string; leaseMs: number }) {
@@ -57,35 +68,41 @@ export async function claimMessage(tx: Tx, { webhook, leaseMs }: { webhook: stri
        next_try_at = clock_timestamp() + $2 * interval '1 ms'
      where state = 'open' and next_try_at <= clock_timestamp() and number = (
        select m.number from musette.webhook_messages m where m.webhook = $1 and ${DUE}
-       order by m.next_try_at, m.number limit 1)
+       order by m.event in ${URGENT} desc, m.next_try_at, m.number limit 1)
      returning number::float8 as number, message_id as id, event, occurred_at as at, data, attempts`,
     [webhook, leaseMs],
   )
   return rows[0]
 }
 
-/** Records that a message was delivered. */
-export async function recordDelivered(tx: Tx, number: number): Promise<void> {
+/** Records that a message was delivered; those that the receiver has refused become due, unless an attempt of at most `leaseMs` is under way. */
+export async function recordDelivered(tx: Tx, { number, leaseMs }: { number: number; leaseMs: number }) {
   await tx.client.query(
-    `update musette.webhook_messages set state = 'delivered', ended_at = clock_timestamp(), last_error = null
-     where number = $1 and state = 'open'`,
-    [number],
+    `with delivered as (
+       update musette.webhook_messages set state = 'delivered', ended_at = clock_timestamp(), last_error = null
+       where number = $1 and state = 'open' returning webhook)
+     update musette.webhook_messages a set next_try_at = clock_timestamp() from delivered
+     where a.webhook = delivered.webhook and ${isAside('a')} and a.next_try_at > clock_timestamp() + $2 * interval '1 ms'`,
+    [number, leaseMs],
   )
 }
 
 /**
- * Records why an attempt failed and the pause before the next one. A message that would then be older than `giveUpMs` is given
- * up. Returns its state.
+ * Records why an attempt failed and the pause before the next one. A message is given up when it would then be older than `giveUpMs`, and
+ * when the receiver refuses it again although it took another one since the last attempt, in the last minute. Returns its state.
  */
 export async function recordNotDelivered(
   tx: Tx,
   input: { number: number; error: string; pauseMs: number; giveUpMs: number },
 ): Promise<'open' | 'given_up'> {
   const { rows } = await tx.client.query<{ state: 'open' | 'given_up' }>(
-    `update musette.webhook_messages set last_error = $2, next_try_at = clock_timestamp() + $3 * interval '1 ms',
-       state = case when created_at < clock_timestamp() + ($3 - $4) * interval '1 ms' then 'given_up' else 'open' end,
-       ended_at = case when created_at < clock_timestamp() + ($3 - $4) * interval '1 ms' then clock_timestamp() end
-     where number = $1 and state = 'open' returning state`,
+    `update musette.webhook_messages m set last_error = $2, next_try_at = clock_timestamp() + $3 * interval '1 ms',
+       state = case when ends then 'given_up' else 'open' end, ended_at = case when ends then clock_timestamp() end
+     from (select number, created_at < clock_timestamp() + ($3::float8 - $4::float8) * interval '1 ms' or attempts > ${FEW} and ${isRefusal('$2::text')}
+         and exists (select from musette.webhook_messages d where d.webhook = o.webhook and d.state = 'delivered'
+           and d.ended_at > clock_timestamp() - interval '1 minute') as ends
+       from musette.webhook_messages o where number = $1) judged
+     where m.number = judged.number and state = 'open' returning state`,
     [input.number, input.error, input.pauseMs, input.giveUpMs],
   )
   return rows[0]?.state ?? 'open'
@@ -191,8 +208,12 @@ type WebhookState = {
   given_up: number
   delivered: number
   delivered_at: Date | null
-  /** why the last attempt of the oldest open message failed, or the last one that was given up */
+  /** open messages that the receiver refuses, so that later ones pass them */
+  refused: number
+  /** why the last attempt of the oldest open message failed, or the last one that was given up, and which message that is */
   last_error: string | null
+  last_event: string | null
+  last_title: string | null
   /** since when the receiver refuses messages */
   gone_at: Date | null
 }
@@ -205,11 +226,12 @@ export async function findWebhookStates(tx: Tx): Promise<WebhookState[]> {
        count(*) filter (where m.state = 'given_up' and m.ended_at > clock_timestamp() - interval '7 days')::int as given_up,
        count(*) filter (where m.state = 'delivered')::int as delivered,
        max(m.ended_at) filter (where m.state = 'delivered') as delivered_at,
-       (array_agg(m.last_error order by m.state = 'open' desc, m.ended_at desc, m.number)
-         filter (where m.last_error is not null and (m.state = 'open' or m.ended_at > clock_timestamp() - interval '7 days')))[1]
-         as last_error
-     from musette.webhooks w left join musette.webhook_messages m on m.webhook = w.name
-     group by w.name order by w.name`,
+       count(*) filter (where ${isAside('m')})::int as refused, f.last_error, f.event as last_event, f.data ->> 'title' as last_title
+     from musette.webhooks w left join musette.webhook_messages m on m.webhook = w.name left join lateral (
+       select * from musette.webhook_messages l where l.webhook = w.name and l.last_error is not null
+         and (l.state = 'open' or l.ended_at > clock_timestamp() - interval '7 days')
+       order by l.state = 'open' desc, l.ended_at desc, l.number limit 1) f on true
+     group by w.name, f.last_error, f.event, f.data order by w.name`,
   )
   return rows
 }

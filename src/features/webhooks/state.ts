@@ -1,4 +1,4 @@
-import { countOf, quoteShell } from '../../kit/text.ts'
+import { countOf, quoteShell, quoteText } from '../../kit/text.ts'
 import { formatAge, HOUR } from '../../kit/time.ts'
 import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../program/frame/findings/facts.ts'
 import {
@@ -61,14 +61,15 @@ async function judgeWebhooks(facts: Facts): Promise<Finding[]> {
       makeFinding(rule, `webhook "${name}": ${found}`, { since, NAME: name })
     if (!state) return of(RULES.webhook_new, 'a daemon that runs begins to send messages')
     const { open, open_since: since, given_up: givenUp, gone_at: goneAt, delivered_at: at } = state
-    const why = state.last_error === null ? '' : ` (${state.last_error})`
+    const title = state.last_title === null ? '' : ` ${quoteText(state.last_title)}`
+    const why = state.last_error === null ? '' : ` (${state.last_event}${title}: ${state.last_error})`
     if (goneAt)
       return of(RULES.webhook_gone, 'the receiver answered 410 Gone and gets no more messages', goneAt)
     if (givenUp > 0) {
       const messages = countOf(givenUp, 'message was', 'messages were')
       return of(RULES.messages_given_up, `${messages} given up in the last week${why}`)
     }
-    if (since && now.getTime() - since.getTime() > MESSAGE_LATE_MS) {
+    if (since && (state.refused > 0 || now.getTime() - since.getTime() > MESSAGE_LATE_MS)) {
       const messages = countOf(open, 'message waits', 'messages wait')
       return of(RULES.messages_late, `${messages} for up to ${formatAge(since, now)}${why}`, since)
     }

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/store/schema/schemas.ts'
 import { commandFor } from '../../kit/errors.ts'
-import { shorten } from '../../kit/text.ts'
+import { quoteText, toLine } from '../../kit/text.ts'
 import { formatDuration, SECOND } from '../../kit/time.ts'
 import type { MessageData } from './message-request.ts'
 import type { Digest, ReadyActivity, Recalculation } from './news.ts'
@@ -9,8 +9,8 @@ import type { WebhookEvent } from './settings.ts'
 /** The content of a message, the same for all webhooks. */
 type Content = Readonly<{ event: WebhookEvent; at: Date; data: MessageData }>
 
-/** Longer names and reasons do not fit into a notification. */
-const LONGEST = 300
+/** The most characters of a reason: a longer one does not fit into a notification. */
+const LONGEST_REASON = 300
 
 /** Says that a new activity is mirrored, with its scores and the changes of the signature. */
 export function formatActivity(activity: ReadyActivity): Content {
@@ -21,7 +21,7 @@ export function formatActivity(activity: ReadyActivity): Content {
     ...signatureChanges(activity),
   ]
   const text = parts.length > 0 ? parts.join(', ') : 'mirrored'
-  const data = makeData(account, nameOf(name), text, factsOf(activity))
+  const data = makeData(account, `New activity${nameOf(name, ': ')}`, text, factsOf(activity))
   return { event: 'activity.new', at: activity.ready_at, data }
 }
 
@@ -31,7 +31,7 @@ export function formatBreakthrough(activity: ReadyActivity): Content | undefined
   const isBreakthrough = breakthrough !== null && breakthrough > 0
   if (!isBreakthrough && (medal === null || medal <= 0)) return undefined
   const changes = signatureChanges(activity)
-  const text = `${nameOf(name)}${changes.length > 0 ? `: ${changes.join(', ')}` : ''}`
+  const text = [`The new activity${nameOf(name, ' ')}`, ...changes].join(', ')
   const title = isBreakthrough ? 'A breakthrough' : 'A medal'
   const data = makeData(account, title, text, factsOf(activity))
   return { event: 'breakthrough', at: activity.ready_at, data }
@@ -47,7 +47,7 @@ export function formatRefused(
   const text =
     file_name === null
       ? `${files} more files were refused; run: musette status`
-      : `${shorten(file_name, LONGEST)}: ${shorten(reason ?? 'no reason is known', LONGEST)}`
+      : `The file ${quoteText(file_name)}: ${toLine(reason ?? 'no reason is known', LONGEST_REASON)}`
   const title = files > 1 ? 'Files were refused' : 'A file was refused'
   return { event: 'upload.refused', at, data: makeData(account, title, text, facts) }
 }
@@ -55,7 +55,7 @@ export function formatRefused(
 /** Says that an account needs a login, with the command to type. */
 export function formatLoginLost(account: string, at: Date, reason: string | null): Content {
   const command = commandFor('login', account)
-  const why = reason === null ? '' : ` (${shorten(reason, LONGEST)})`
+  const why = reason === null ? '' : ` (${toLine(reason, LONGEST_REASON)})`
   // The reason of a login that the service refused for a day names the command already.
   const run = why.includes(command) ? '' : `; run: ${command}`
   const text = `Nothing is mirrored or uploaded until you sign in again${why}${run}`
@@ -128,7 +128,7 @@ export function formatCondition(
   state: 'wrong' | 'well',
   at: Date,
 ) {
-  const fault = `${shorten(sentence, LONGEST)}${run === undefined ? '' : `; run: ${run}`}`
+  const fault = `${toLine(sentence, LONGEST_REASON)}${run === undefined ? '' : `; run: ${run}`}`
   const [event, title, text = fault] = CONDITIONS[kind][state]
   return { event, at, data: makeData(account?.name ?? null, title, text, {}) }
 }
@@ -144,8 +144,9 @@ function makeData(
   return { title: `${whose}${title}`, text, ...(account !== null && { account }), ...facts }
 }
 
-function nameOf(name: string | null): string {
-  return name === null || name.trim() === '' ? 'New activity' : shorten(name, LONGEST)
+/** Names an activity after words of ours and `between`; says nothing for one without a name that is seen. */
+function nameOf(name: string | null, between: string): string {
+  return name === null || toLine(name) === '' ? '' : `${between}${quoteText(name)}`
 }
 
 function signatureChanges(activity: ReadyActivity): string[] {

@@ -27,9 +27,9 @@ describe('a new activity', () => {
     expect(await told()).toEqual([])
     const scores = { prevSigFtp: 250, sigFtp: 255, prevSigPp: 900, sigPp: 900.2, breakthrough: 1 }
     await fetchAll(store, accountId, scores)
-    const said = { title: 'Ride p1', text: '1 h 30 min, XSS 80, FTP 250 → 255 W' }
+    const said = { title: 'New activity: "Ride p1"', text: '1 h 30 min, XSS 80, FTP 250 → 255 W' }
     const data = { ...said, account: 'default', path: 'p1', xss: 80, sig_ftp: 255, elapsed_s: 5_400 }
-    const broken = { title: 'A breakthrough', text: 'Ride p1: FTP 250 → 255 W' }
+    const broken = { title: 'A breakthrough', text: 'The new activity "Ride p1", FTP 250 → 255 W' }
     const messages = [
       { webhook: 'home', account_id: accountId, event: 'activity.new', data },
       { event: 'breakthrough', data: broken },
@@ -169,7 +169,7 @@ describe('what a person should know', () => {
     await refuse(1, 2)
     const first = { files: 1, file_name: '1.fit', content_id: 'c1', reason: 'no FIT file' }
     expect(await told()).toMatchObject([
-      { event: 'upload.refused', data: { ...first, text: '1.fit: no FIT file' } },
+      { event: 'upload.refused', data: { ...first, text: 'The file "1.fit": no FIT file' } },
       { data: { file_name: '2.fit' } },
     ])
     await refuse(3, 60)

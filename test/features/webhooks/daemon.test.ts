@@ -53,7 +53,11 @@ describe('a daemon with webhooks', () => {
     await rig.rows(`update training.activities set first_seen_at = first_seen_at - interval '1 hour'`)
     await rig.steer('POST', 'activities', { name: 'The new one', seconds: 300 })
     const { data, timestamp } = await findEvent('activity.new')
-    expect(data).toMatchObject({ account: 'default', title: 'The new one', xss: expect.any(Number) })
+    expect(data).toMatchObject({
+      account: 'default',
+      title: 'New activity: "The new one"',
+      xss: expect.any(Number),
+    })
     expect(Date.now() - Date.parse(timestamp)).toBeLessThan(HOUR)
     await rig.rows(`update musette.webhook_digests set last_at = last_at - interval '1 hour'`)
     expect((await findEvent('history.mirrored')).data).toMatchObject({ activities: ACTIVITIES })
@@ -116,7 +120,7 @@ it('musette webhook test prints the answer, and its exit code says whether it wa
   ]
   await writeFile(file, JSON.stringify(list), { mode: 0o600 })
   for (const [args, code, printed] of [
-    [['good'], 0, /^good: delivered, HTTP 200, after \d+ ms: thanks\n$/],
+    [['good'], 0, /^good: delivered, HTTP 200, after \d+ ms; the answer is "thanks"\n$/],
     [['bad'], 3, /^bad: not delivered, HTTP 403/],
     [['away'], 4, /^away: not delivered/],
     [['other'], 2, /there are: good, bad, away/],

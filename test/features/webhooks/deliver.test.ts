@@ -7,11 +7,12 @@ import {
   recordMessages,
   recordWebhooks,
 } from '../../../src/features/webhooks/outbox.ts'
-import type { Webhook } from '../../../src/features/webhooks/settings.ts'
+import type { Webhook, WebhookEvent } from '../../../src/features/webhooks/settings.ts'
 import { makeAccount, openTestStore, rowsOf } from '../../core/store/open.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeTestLog } from '../../kit/log.ts'
 import type { Received } from '../../kit/receiver.ts'
+import { readTable } from '../../kit/table.ts'
 import { makeWebhook, openTestReceiver } from './receiver.ts'
 
 const PAUSES: WebhookPauses = {
@@ -38,8 +39,14 @@ async function open(conditions: () => Promise<[]> = async () => []) {
 }
 
 /** Records messages for a webhook, one for each text. */
-const tell = (store: Store, webhook: string, account_id: number | null, texts: readonly string[]) => {
-  const common = { webhook, account_id, event: 'login.lost', occurred_at: new Date() } as const
+const tell = (
+  store: Store,
+  webhook: string,
+  account_id: number | null,
+  texts: readonly string[],
+  event: WebhookEvent = 'activity.new',
+) => {
+  const common = { webhook, account_id, event, occurred_at: new Date() } as const
   const messages = texts.map((text) => ({ ...common, data: { title: 'A test', text } }))
   return store.transaction((tx) => recordMessages(tx, messages))
 }
@@ -71,7 +78,7 @@ describe('the messages of a webhook', () => {
     const [first, second] = [await makeAccount(store), await makeAccount(store, 'second')]
     let isDown = true
     const { url, received } = await openTestReceiver((response, got) =>
-      response.writeHead(isDown && textOf(got) === 'a' ? 500 : 204).end(),
+      response.writeHead(isDown && textOf(got) === 'a' ? 503 : 204).end(),
     )
     await start([makeWebhook(url)])
     await tell(store, 'home', first, ['a', 'b'])
@@ -79,10 +86,10 @@ describe('the messages of a webhook', () => {
     const gotten = (text: string) => received.filter((got) => textOf(got) === text)
     await eventually(() => gotten('a').length >= 4)
     expect([gotten('c').length, gotten('b').length]).toEqual([1, 0])
-    expect((await statesOf(store))[0]).toMatchObject({ state: 'open', last_error: 'HTTP 500' })
+    expect((await statesOf(store))[0]).toMatchObject({ state: 'open', last_error: 'HTTP 503' })
     isDown = false
     await eventually(() => gotten('b').length > 0)
-    const sentence = 'webhooks: not delivered, HTTP 500; tried again later'
+    const sentence = 'webhooks: not delivered, HTTP 503; tried again later'
     const said = () => log.lines.filter(({ msg }) => msg?.includes(sentence))
     await eventually(() => said().length > 1)
     expect(said().slice(0, 2)).toMatchObject([
@@ -94,6 +101,59 @@ describe('the messages of a webhook', () => {
     const times = gotten('a').map(({ at }) => at)
     const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0))
     expect(pauses[2]).toBeGreaterThan(pauses[0] ?? 0)
+  })
+
+  it.each(
+    readTable(`
+400 | given_up | passes
+403 | given_up | passes
+404 | given_up | passes
+422 | given_up | passes
+500 | given_up | passes
+408 | open | waits
+425 | open | waits
+429 | open | waits
+503 | open | waits`),
+  )('that the receiver alone answers with %s is %s in the end, and a later one %s', async (...row) => {
+    const [status = '', state = '', later = ''] = row
+    const { store, start } = await open()
+    const { url, received } = await openTestReceiver((response, got) =>
+      response.writeHead(textOf(got) === 'a' ? Number(status) : 204).end(),
+    )
+    await start([makeWebhook(url)])
+    await tell(store, 'home', null, ['a', 'b'])
+    const count = (text: string) => received.filter((got) => textOf(got) === text).length
+    // A fault that needs a person passes all of them.
+    await tell(store, 'home', null, ['urgent'], 'login.lost')
+    await eventually(() => count('urgent') === 1 && count('a') > 0)
+    expect(count('a')).toBeLessThan(4)
+    await eventually(() => count('a') > 5 || count('b') > 0)
+    const hasEnded = async () =>
+      (await statesOf(store))[0]?.state === state && (later === 'waits' || count('b') === 1)
+    await eventually(hasEnded)
+    expect(count('b')).toBe(later === 'waits' ? 0 : 1)
+    const [found] = await store.read(findWebhookStates)
+    expect(found).toMatchObject({
+      last_event: 'activity.new',
+      last_title: 'A test',
+      last_error: `HTTP ${status}`,
+    })
+  })
+
+  it('are not lost by a receiver that refuses all of them, and come when it takes them', async () => {
+    const { store, start } = await open()
+    let status = 401
+    const { url, received } = await openTestReceiver((response) => response.writeHead(status).end())
+    await start([makeWebhook(url)])
+    const texts = ['a', 'b', 'c']
+    await tell(store, 'home', null, texts)
+    const attempts = async () => (await statesOf(store)).map((row) => Number(row.attempts))
+    await eventually(async () => (await attempts()).every((each) => each >= 6))
+    expect((await store.read(findWebhookStates))[0]).toMatchObject({ open: 3, refused: 3, given_up: 0 })
+    received.length = 0
+    status = 204
+    await eventually(async () => (await statesOf(store)).every(({ state }) => state === 'delivered'))
+    expect(received.map(textOf).toSorted()).toEqual(texts)
   })
 
   it('do not wait for another hanging receiver', async () => {

@@ -6,7 +6,7 @@ import { formatActivity, formatBreakthrough, formatLoginLost } from '../../../sr
 
 const AT = new Date('2026-05-03T10:00:00Z')
 const LONG = 'x'.repeat(400)
-const CUT = `${'x'.repeat(299)}…`
+const CUT = `"${'x'.repeat(99)}…"`
 
 const NOTHING: ReadyActivity = {
   ...{ account_id: 1, account: 'default', activity_id: 7, path: 'p1', name: null, activity_type: null },
@@ -20,7 +20,7 @@ const titleAndText = (content: { data: { title: string; text: string } } | undef
 
 describe('the message about an activity', () => {
   it.each<[Partial<ReadyActivity>, string, string]>([
-    [{ name: LONG, account: 'second' }, `second: ${CUT}`, 'mirrored'],
+    [{ name: LONG, account: 'second' }, `second: New activity: ${CUT}`, 'mirrored'],
     [{ name: ' ', elapsed_s: 5_400, xss: 79.6 }, 'New activity', '1 h 30 min, XSS 80'],
     [
       { prev_sig_ftp: 249.6, sig_ftp: 250.4, prev_sig_pp: 901, sig_pp: 900 },
@@ -36,7 +36,7 @@ describe('the message about an activity', () => {
     const told = [{ medal: 0, breakthrough: 0 }, { medal: 1, breakthrough: 0 }, { breakthrough: 1 }].map(
       (change) => titleAndText(formatBreakthrough({ ...NOTHING, ...change })),
     )
-    expect(told).toEqual([undefined, ['A medal', 'New activity'], ['A breakthrough', 'New activity']])
+    expect(told).toEqual([undefined, ['A medal', 'The new activity'], ['A breakthrough', 'The new activity']])
   })
 })
 

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../kit/text.ts'
+import { formatCount, quoteName, toLine } from '../../../kit/text.ts'
 import { formatDuration, formatMoment, SECOND } from '../../../kit/time.ts'
 import { withRemedy } from '../../app/remedy.ts'
 import { type Context, noteUnreadableLogins } from '../../frame/context.ts'
@@ -64,7 +64,8 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
   }
   if (status.waiting_files.length > 0) {
     context.print('\nwaiting in the drop folder:')
-    for (const { path, reason } of status.waiting_files) context.print(`  ${path}: ${reason}`)
+    for (const { path, reason } of status.waiting_files)
+      context.print(`  ${quoteName(path)}: ${toLine(reason)}`)
   }
   for (const { check, found } of status.in_order) context.print(`\n${check}: ${found}`)
   if (status.failed_activities.length > 0) {

@@ -1,7 +1,7 @@
 import type { Verified } from '../../../core/mirror/compare-activities.ts'
 import { ConfigError, commandFor, errorCode } from '../../../kit/errors.ts'
 import { writeFlushed } from '../../../kit/files.ts'
-import { countOf, formatCount, shorten } from '../../../kit/text.ts'
+import { countOf, formatCount, quoteName, shorten } from '../../../kit/text.ts'
 import { parseDay } from '../../../kit/time.ts'
 import type { App } from '../../app/app.ts'
 import type { RebuildCounts } from '../../app/rebuild-account.ts'
@@ -186,14 +186,14 @@ function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
       ? [`${withoutDocument.length} without a stored answer left as they are (${named(withoutDocument)})`]
       : []),
     ...(failure
-      ? [`${failures.length} failed (${failure.path}: ${failure.reason}); run: ${next}${rest}`]
+      ? [`${failures.length} failed (${quoteName(failure.path)}: ${failure.reason}); run: ${next}${rest}`]
       : []),
   ].join(', ')
 }
 
 function named(paths: readonly string[]): string {
   const more = paths.length - MAX_NAMED
-  return paths.slice(0, MAX_NAMED).join(', ') + (more > 0 ? `, … (${more} more)` : '')
+  return paths.slice(0, MAX_NAMED).map(quoteName).join(', ') + (more > 0 ? `, … (${more} more)` : '')
 }
 
 /** How many activities are compared when nothing else is said: a few minutes at the usual pace. */
@@ -283,13 +283,13 @@ function verifiedSentence(account: string, counts: VerifyCounts, repair: boolean
 }
 
 function differenceLines(end: Verified): string[] {
-  if (end.result === 'failed') return [`${end.path}: ${end.reason}`]
+  if (end.result === 'failed') return [`${quoteName(end.path)}: ${end.reason}`]
   if (end.result === 'equal' && end.shortened)
-    return [`${end.path}: the same, except for ${end.shortened.join(', ')}, which no column holds whole`]
+    return [`${quoteName(end.path)}: the same, except for ${end.shortened.join(', ')}, which no column holds whole`]
   if (end.result !== 'different') return []
   return end.differences.map(({ field, mirrored, service, cells }) => {
     const first = cells > 1 ? `, the first of ${formatCount(cells)} values` : ''
-    return `${end.path}: ${field} is ${formatValue(mirrored)} here and ${formatValue(service)} at the service${first}`
+    return `${quoteName(end.path)}: ${field} is ${formatValue(mirrored)} here and ${formatValue(service)} at the service${first}`
   })
 }
 

@@ -4,7 +4,7 @@ import { findSharedRiders } from '../../../core/store/account-status.ts'
 import type { ServerRisk } from '../../../core/store/database-facts.ts'
 import { findUploadProblems } from '../../../core/store/uploads/uploads.ts'
 import { NOT_TAKEN } from '../../../core/store/uploads/waiting-files.ts'
-import { countOf, formatBytes, formatCount, quoteShell } from '../../../kit/text.ts'
+import { countOf, formatBytes, formatCount, quoteName, quoteShell } from '../../../kit/text.ts'
 import { formatAge, formatDuration, HOUR } from '../../../kit/time.ts'
 import { type Facts, freshMs, type Source } from './facts.ts'
 import { type Finding, makeFinding, makeRules, ok, type Rule } from './finding.ts'
@@ -224,7 +224,7 @@ async function judgeWaiting({ waiting }: Facts): Promise<Finding[]> {
     .map(({ path, reason, code, waiting_since: since }) =>
       code === 'vanished'
         ? makeFinding(WAITING.drop_folder_gone, reason, { since })
-        : makeFinding(WAITING.file_waits, `${path} waits: ${reason}`, { since }),
+        : makeFinding(WAITING.file_waits, `${quoteName(path)} waits: ${reason}`, { since }),
     )
   if (files.length > MAX_NAMED)
     found.push(makeFinding(WAITING.file_waits, `${files.length - MAX_NAMED} more wait`))
@@ -235,7 +235,7 @@ async function judgeUploads({ read, now, accountId }: Facts): Promise<Finding[]>
   const { last, stuck } = await read((tx) => findUploadProblems(tx, now, accountId))
   const found: Finding[] = []
   if (last) {
-    const file = `${last.file_name} of account "${last.account}"`
+    const file = `${quoteName(last.file_name)} of account "${last.account}"`
     const others = last.refused > 1 ? `, the last of ${last.refused} in a week,` : ''
     const reason = (last.reason ?? 'the service gave no reason').replace(/\.$/, '')
     const sentence = `the file ${file}${others} was refused: ${reason}; the reason lies beside it in failed/`

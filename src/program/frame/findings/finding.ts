@@ -7,7 +7,7 @@ import {
   RateLimitedError,
   TransientError,
 } from '../../../kit/errors.ts'
-import { quoteShell } from '../../../kit/text.ts'
+import { quoteShell, toLine } from '../../../kit/text.ts'
 import { DAY, MINUTE } from '../../../kit/time.ts'
 import { type Remedy, withRemedy } from '../../app/remedy.ts'
 
@@ -94,7 +94,7 @@ export function makeFinding(rule: Rule, found: string, about: About = {}): Findi
 
 /** Makes a finding that nothing is wrong. */
 export function ok(found: string, run?: string): Finding {
-  return { state: 'ok', found, ...(run !== undefined && { run }) }
+  return { state: 'ok', found: toLine(found), ...(run !== undefined && { run }) }
 }
 
 /** Makes a finding of what works and should still be looked at. */
@@ -104,7 +104,7 @@ export function warning(found: string, run?: string): Finding {
 
 /** Makes a finding of what does not work. */
 export function problem(kind: ProblemKind, found: string, run?: string): Finding {
-  return { state: 'problem', kind, found, ...(run !== undefined && { run }) }
+  return { state: 'problem', kind, found: toLine(found), ...(run !== undefined && { run }) }
 }
 
 /** Makes the finding of a check that could not be made, and why. */
