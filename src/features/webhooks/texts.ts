@@ -31,7 +31,7 @@ export function formatBreakthrough(activity: ReadyActivity): Content | undefined
   const isBreakthrough = breakthrough !== null && breakthrough > 0
   if (!isBreakthrough && (medal === null || medal <= 0)) return undefined
   const changes = signatureChanges(activity)
-  const text = [`The new activity${nameOf(name, ' ')}`, ...changes].join(', ')
+  const text = `The new activity${nameOf(name, ' ')}${changes.length > 0 ? `: ${changes.join(', ')}` : ''}`
   const title = isBreakthrough ? 'A breakthrough' : 'A medal'
   const data = makeData(account, title, text, factsOf(activity))
   return { event: 'breakthrough', at: activity.ready_at, data }

@@ -29,7 +29,7 @@ describe('a new activity', () => {
     await fetchAll(store, accountId, scores)
     const said = { title: 'New activity: "Ride p1"', text: '1 h 30 min, XSS 80, FTP 250 → 255 W' }
     const data = { ...said, account: 'default', path: 'p1', xss: 80, sig_ftp: 255, elapsed_s: 5_400 }
-    const broken = { title: 'A breakthrough', text: 'The new activity "Ride p1", FTP 250 → 255 W' }
+    const broken = { title: 'A breakthrough', text: 'The new activity "Ride p1": FTP 250 → 255 W' }
     const messages = [
       { webhook: 'home', account_id: accountId, event: 'activity.new', data },
       { event: 'breakthrough', data: broken },
