@@ -2,10 +2,6 @@ import type { Account } from '../../core/store/account-rows.ts'
 import type { AccountHealth } from '../../core/store/account-status.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { NOT_TAKEN } from '../../core/store/uploads/waiting-files.ts'
-import { toLine } from '../../kit/text.ts'
-
-/** What Home Assistant shows as the state of an entity at most. */
-const LONGEST_STATE = 255
 
 type Value = string | number | boolean | null
 type Values = Readonly<Record<string, Value>>
@@ -25,9 +21,7 @@ export async function findDeviceFacts(
   ])
   const [facts] = rows
   if (!facts) throw new Error('a query without conditions finds one row')
-  const shown = (value: Value) => (typeof value === 'string' ? toLine(value, LONGEST_STATE) || null : value)
-  const state = Object.entries(facts.state).map(([key, value]) => [key, shown(value)])
-  return { ...facts, state: Object.fromEntries(state) }
+  return facts
 }
 
 const isoOf = (at: string) => `to_char(training.local_time(${at}, 'UTC'), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`

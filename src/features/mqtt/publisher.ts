@@ -238,7 +238,7 @@ async function publishChanged(
         [topics.config, toJson(makeDiscovery(account, { publisherId, commands }))],
         [topics.workout, toJson(facts.workout)],
         [topics.activity, toJson(facts.activity)],
-        [topics.state, toJson(facts.state)],
+        [topics.state, toJson(facts.state, LONGEST_STATE)],
       )
     }
     return found
@@ -252,9 +252,12 @@ async function publishChanged(
   return changed.length > 0
 }
 
-/** Writes JSON with every text on one line: a notification of Home Assistant may show it. */
-function toJson(value: object): string {
-  return JSON.stringify(value, (_, each) => (typeof each === 'string' ? toLine(each) : each))
+/** What Home Assistant shows as the state of an entity at most. */
+const LONGEST_STATE = 255
+
+/** Writes JSON with every text on one line, or null for an empty one: a notification of Home Assistant may show it. */
+function toJson(value: object, longest?: number): string {
+  return JSON.stringify(value, (_, each) => (typeof each === 'string' ? toLine(each, longest) || null : each))
 }
 
 /** Publishes the events of the next changes, and records how far the broker has taken them. */

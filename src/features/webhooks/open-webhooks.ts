@@ -162,7 +162,7 @@ async function recordAnswer(
   const { failure } = answer
   const facts = { webhook, event: message.event, id: message.id, attempts: message.attempts }
   if (failure === undefined) {
-    await store.transaction((tx) => recordDelivered(tx, { number: message.number, leaseMs: LEASE_MS }))
+    await store.transaction((tx) => recordDelivered(tx, message.number))
     problems.over(`webhook ${webhook}`)
     log.info({ ...facts, ms: answer.ms }, 'webhooks: message delivered')
     return

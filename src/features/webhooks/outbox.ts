@@ -34,13 +34,12 @@ export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): P
 
 /** Faults that need a person. */
 const URGENT = `('login.lost', 'mirror.stale', 'backup.failed')`
-/** The attempts after which a refused message no longer holds back later ones; a receiver that begins has about two minutes. */
-const FEW = 4
-// 500 is how a program of the receiver fails on a content; 408, 425 and 429 ask to wait.
-const isRefusal = (error: string) => `${error} ~ '^HTTP (4|500)' and ${error} !~ '^HTTP 4(08|25|29)'`
-/** Holds for a message that is left aside: tried on, but nothing waits for it. */
+/**
+ * Holds for a message that stands aside: it is tried on, but nothing waits for it. The receiver has refused it four times, in about two
+ * minutes: by 4xx, of which 408, 425 and 429 ask to wait, or by 500, by which a receiver's program fails on a content.
+ */
 const isAside = (m: string) =>
-  `${m}.state = 'open' and ${m}.attempts >= ${FEW} and ${isRefusal(`${m}.last_error`)}`
+  `${m}.state = 'open' and ${m}.attempts >= 4 and ${m}.last_error ~ '^HTTP (4|500)' and ${m}.last_error !~ '^HTTP 4(08|25|29)'`
 
 // A message is due when its time has come and it need not wait for an earlier one of the same webhook and account.
 const DUE = `m.state = 'open' and m.next_try_at <= clock_timestamp() and not exists (
@@ -75,34 +74,28 @@ export async function claimMessage(tx: Tx, { webhook, leaseMs }: { webhook: stri
   return rows[0]
 }
 
-/** Records that a message was delivered; those that the receiver has refused become due, unless an attempt of at most `leaseMs` is under way. */
-export async function recordDelivered(tx: Tx, { number, leaseMs }: { number: number; leaseMs: number }) {
+/** Records that a message was delivered. */
+export async function recordDelivered(tx: Tx, number: number): Promise<void> {
   await tx.client.query(
-    `with delivered as (
-       update musette.webhook_messages set state = 'delivered', ended_at = clock_timestamp(), last_error = null
-       where number = $1 and state = 'open' returning webhook)
-     update musette.webhook_messages a set next_try_at = clock_timestamp() from delivered
-     where a.webhook = delivered.webhook and ${isAside('a')} and a.next_try_at > clock_timestamp() + $2 * interval '1 ms'`,
-    [number, leaseMs],
+    `update musette.webhook_messages set state = 'delivered', ended_at = clock_timestamp(), last_error = null
+     where number = $1 and state = 'open'`,
+    [number],
   )
 }
 
 /**
- * Records why an attempt failed and the pause before the next one. A message is given up when it would then be older than `giveUpMs`, and
- * when the receiver refuses it again although it took another one since the last attempt, in the last minute. Returns its state.
+ * Records why an attempt failed and the pause before the next one. A message that would then be older than `giveUpMs` is given
+ * up. Returns its state.
  */
 export async function recordNotDelivered(
   tx: Tx,
   input: { number: number; error: string; pauseMs: number; giveUpMs: number },
 ): Promise<'open' | 'given_up'> {
   const { rows } = await tx.client.query<{ state: 'open' | 'given_up' }>(
-    `update musette.webhook_messages m set last_error = $2, next_try_at = clock_timestamp() + $3 * interval '1 ms',
-       state = case when ends then 'given_up' else 'open' end, ended_at = case when ends then clock_timestamp() end
-     from (select number, created_at < clock_timestamp() + ($3::float8 - $4::float8) * interval '1 ms' or attempts > ${FEW} and ${isRefusal('$2::text')}
-         and exists (select from musette.webhook_messages d where d.webhook = o.webhook and d.state = 'delivered'
-           and d.ended_at > clock_timestamp() - interval '1 minute') as ends
-       from musette.webhook_messages o where number = $1) judged
-     where m.number = judged.number and state = 'open' returning state`,
+    `update musette.webhook_messages set last_error = $2, next_try_at = clock_timestamp() + $3 * interval '1 ms',
+       state = case when created_at < clock_timestamp() + ($3 - $4) * interval '1 ms' then 'given_up' else 'open' end,
+       ended_at = case when created_at < clock_timestamp() + ($3 - $4) * interval '1 ms' then clock_timestamp() end
+     where number = $1 and state = 'open' returning state`,
     [input.number, input.error, input.pauseMs, input.giveUpMs],
   )
   return rows[0]?.state ?? 'open'

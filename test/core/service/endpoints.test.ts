@@ -129,7 +129,7 @@ it('an observer is told every request by the pattern of its endpoint, and no obj
     said.push(String(await errorOf(call())))
   expect(said.filter((text) => text.includes('Too short'))).toEqual([
     expect.stringMatching(
-      /upload of secret ride\.fit: the service refused the request \(status 404\): "Too short"$/,
+      /upload of "secret ride\.fit": the service refused the request \(status 404\): "Too short"$/,
     ),
   ])
   expect(seen).toEqual([
