@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { lineTopicOf, topicsOf } from '../../../src/features/mqtt/entities.ts'
 import { openPublisher } from '../../../src/features/mqtt/publisher.ts'
@@ -12,7 +13,7 @@ import { diagnose } from '../../program/doctor/rig.ts'
 import { mosquitto, openMosquitto, openOldBroker, PASSWORD, PAUSES, USER } from './mosquitto.ts'
 
 const OFTEN = { everyMs: 50 }
-const READER = 'test/features/mqtt/reader-child.ts'
+const READER = fileURLToPath(new URL('reader-child.ts', import.meta.url))
 const LARGE_MB = 60
 /** What the program itself takes on the way, and far less than the message. */
 const GROWTH_MB = 40
