@@ -50,12 +50,12 @@ export function shorten(text: string, limit: number): string {
  * What nobody sees or what turns the direction of reading, unpaired surrogates and private characters; not the joiners in words and emoji
  * beyond ASCII, and not what chooses between a sign and its emoji.
  */
-const HIDDEN =
+const INVISIBLE =
   /(?!\ufe0e|\ufe0f|(?<=[^ -~])[\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Default_Ignorable_Code_Point}]/gu
 
 /** Puts a text on one line of at most `limit` characters, without anything that is not seen. */
 export function toLine(text: string, limit = 2_000): string {
-  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').replace(HIDDEN, '')
+  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').replace(INVISIBLE, '')
   return shorten(line.trim(), limit)
 }
 

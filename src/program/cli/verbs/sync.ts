@@ -285,7 +285,9 @@ function verifiedSentence(account: string, counts: VerifyCounts, repair: boolean
 function differenceLines(end: Verified): string[] {
   if (end.result === 'failed') return [`${quoteName(end.path)}: ${end.reason}`]
   if (end.result === 'equal' && end.shortened)
-    return [`${quoteName(end.path)}: the same, except for ${end.shortened.join(', ')}, which no column holds whole`]
+    return [
+      `${quoteName(end.path)}: the same, except for ${end.shortened.join(', ')}, which no column holds whole`,
+    ]
   if (end.result !== 'different') return []
   return end.differences.map(({ field, mirrored, service, cells }) => {
     const first = cells > 1 ? `, the first of ${formatCount(cells)} values` : ''
