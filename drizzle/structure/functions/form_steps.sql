@@ -1,6 +1,6 @@
 -- `npm run docs` writes this file from a migrated database. To change what it describes, write a migration.
 
--- Definition, last changed by 0033_form_by_day
+-- Definition, last changed by 0041_float8_views
 CREATE OR REPLACE FUNCTION musette.form_steps(account integer) RETURNS TABLE (activity_id integer, started_at timestamptz, day date, is_told boolean,
   tl double precision[], rl double precision[], xss double precision[], form double precision, next_at timestamptz, next_day date,
   next_is_told boolean, next_tl double precision[], next_rl double precision[], next_xss double precision[])
@@ -12,7 +12,9 @@ SELECT v.activity_id, v.started_at, v.day, v.is_told, v.tl, v.rl, v.xss, v.form,
 FROM (
   SELECT activity_id, started_at, max(started_at_local::date) OVER earlier AS day,
     num_nulls(tl_ftp, tl_hie, tl_pp, rl_ftp, rl_hie, rl_pp, xlss, xhss, xpss) = 0 AS is_told,
-    ARRAY[tl_ftp, tl_hie, tl_pp] AS tl, ARRAY[rl_ftp, rl_hie, rl_pp] AS rl, ARRAY[xlss, xhss, xpss] AS xss, form
+    ARRAY[musette.known_load(tl_ftp), musette.known_load(tl_hie), musette.known_load(tl_pp)] AS tl,
+    ARRAY[musette.known_load(rl_ftp), musette.known_load(rl_hie), musette.known_load(rl_pp)] AS rl,
+    ARRAY[musette.known_load(xlss), musette.known_load(xhss), musette.known_load(xpss)] AS xss, form
   FROM training.activities
   WHERE account_id = account AND absent_since IS NULL AND isfinite(started_at) AND isfinite(started_at_local)
     -- One that is fetched and has neither load nor score changes no load.

@@ -56,8 +56,8 @@ ALTER TABLE training.fit_records REPLICA IDENTITY FULL;
 -- Indexes, last changed by 0016_fit_records
 CREATE INDEX fit_records_file ON training.fit_records USING brin (file_id int4_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='true');
 
--- Comments, last changed by 0023_fit_values
-COMMENT ON TABLE training.fit_records IS 'Every record of each FIT file that passed, as the head unit wrote it, about one a second. What has no column here, and what apps and sensors added, is in fit_fields. Joined to the activities: the view ride_records. To join by hand, give the files one by one: FROM ride_files … CROSS JOIN LATERAL (SELECT … FROM fit_records WHERE file_id = …) r.';
+-- Comments, last changed by 0041_float8_views
+COMMENT ON TABLE training.fit_records IS 'Every record of each FIT file that passed, as the head unit wrote it, about one a second. What has no column here, and what apps and sensors added, is in fit_fields. Joined to the activities: the view ride_records. To join by hand, give the files one by one: FROM ride_files … CROSS JOIN LATERAL (SELECT … FROM fit_records WHERE file_id = …) r. Postgres adds columns of type real in single precision: write sum(power::float8), or sum from ride_records_float8. avg() is exact.';
 COMMENT ON COLUMN training.fit_records.t IS 'Time of the record; NULL of one that gives none';
 COMMENT ON COLUMN training.fit_records.lat IS 'Latitude, degrees';
 COMMENT ON COLUMN training.fit_records.lng IS 'Longitude, degrees';

@@ -31,3 +31,12 @@ COMMENT ON COLUMN musette.ride_tracks.length_m IS 'Derived: 50 m for each point;
 COMMENT ON COLUMN musette.ride_tracks.points IS 'Derived: a point every 50 m along the positions of the main run, latitude and longitude in turns, millionths of a degree as little-endian int4';
 COMMENT ON COLUMN musette.ride_tracks.outline IS 'Derived: the 36 of these points, or fewer, that say most of the shape of the way, in the same form';
 COMMENT ON COLUMN musette.ride_tracks.route_id IS 'Derived: route of the activity, see ride_measures, which follows; 0 without one, NULL until it is found, at first and after a change';
+
+-- Rights, last changed by 0039_tracks_for_pages
+ALTER TABLE musette.ride_tracks ENABLE ROW LEVEL SECURITY;
+CREATE POLICY everyone ON musette.ride_tracks TO PUBLIC
+  USING (true)
+  WITH CHECK (true);
+CREATE POLICY musette_account ON musette.ride_tracks AS RESTRICTIVE FOR SELECT TO PUBLIC
+  USING ((( SELECT musette.sees_all() AS sees_all) OR (account_id = ANY (( SELECT musette.visible_accounts() AS visible_accounts)::integer[]))));
+GRANT SELECT ON musette.ride_tracks TO PUBLIC;

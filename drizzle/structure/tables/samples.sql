@@ -31,8 +31,8 @@ ALTER TABLE training.samples REPLICA IDENTITY FULL;
 CREATE INDEX samples_activity ON training.samples USING brin (activity_id int4_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='true');
 CREATE INDEX samples_t ON training.samples USING brin (t timestamptz_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='true');
 
--- Comments, last changed by 0000_schema
-COMMENT ON TABLE training.samples IS 'One row a second of an activity as the service sent it. An activity has all of its samples or none: they are replaced together. BRIN indexes on activity_id and t make both quick to select by. To join, give the activities one by one: FROM activities a CROSS JOIN LATERAL (SELECT … FROM samples WHERE activity_id = a.activity_id) s; a plain JOIN of a few activities may read the whole table.';
+-- Comments, last changed by 0041_float8_views
+COMMENT ON TABLE training.samples IS 'One row a second of an activity as the service sent it. An activity has all of its samples or none: they are replaced together. BRIN indexes on activity_id and t make both quick to select by. To join, give the activities one by one: FROM activities a CROSS JOIN LATERAL (SELECT … FROM samples WHERE activity_id = a.activity_id) s; a plain JOIN of a few activities may read the whole table. Postgres adds columns of type real in single precision: write sum(power::float8), or sum from samples_float8. avg() is exact.';
 COMMENT ON COLUMN training.samples.t IS 'Time of the sample; a sample whose time cannot be read is not here, but in raw_documents and counted in drift';
 COMMENT ON COLUMN training.samples.lat IS 'Latitude, degrees';
 COMMENT ON COLUMN training.samples.lng IS 'Longitude, degrees';

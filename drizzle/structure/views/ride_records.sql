@@ -17,8 +17,8 @@ JOIN training.fit_files x ON x.account_id = f.account_id AND x.content_id = f.co
 CROSS JOIN LATERAL (SELECT * FROM training.fit_records WHERE fit_records.file_id = x.file_id OFFSET 0) r
 LEFT JOIN training.accounts a ON a.account_id = f.account_id;
 
--- Comments, last changed by 0023_fit_values
-COMMENT ON VIEW training.ride_records IS 'Every record of the FIT file of each activity that has one here, see ride_files and fit_records. Ask for one activity, or give them one by one.';
+-- Comments, last changed by 0041_float8_views
+COMMENT ON VIEW training.ride_records IS 'Every record of the FIT file of each activity that has one here, see ride_files and fit_records. Ask for one activity, or give them one by one. Postgres adds columns of type real in single precision: write sum(power::float8), or sum from ride_records_float8. avg() is exact.';
 COMMENT ON COLUMN training.ride_records.account_id IS 'Account, see accounts';
 COMMENT ON COLUMN training.ride_records.activity_id IS 'Activity, see activities';
 COMMENT ON COLUMN training.ride_records.content_id IS 'SHA-256 of the FIT bytes, hex, see fit_files';

@@ -18,8 +18,8 @@ CROSS JOIN LATERAL (
 ) s
 WHERE a.absent_since IS NULL;
 
--- Comments, last changed by 0019_main_runs_and_sports
-COMMENT ON VIEW training.ride_samples IS 'The samples of each activity without strays, see stray_samples of activities, with the seconds that each lasts. Ask for one activity, or give them one by one.';
+-- Comments, last changed by 0041_float8_views
+COMMENT ON VIEW training.ride_samples IS 'The samples of each activity without strays, see stray_samples of activities, with the seconds that each lasts. Ask for one activity, or give them one by one. Postgres adds columns of type real in single precision: write sum(power::float8), or sum from samples_float8. avg() is exact.';
 COMMENT ON COLUMN training.ride_samples.account_id IS 'Account, see accounts';
 COMMENT ON COLUMN training.ride_samples.activity_id IS 'Activity, see activities';
 COMMENT ON COLUMN training.ride_samples.t IS 'Time of the sample; a sample whose time cannot be read is not here, but in raw_documents and counted in drift';
