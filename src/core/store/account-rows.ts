@@ -8,8 +8,8 @@ import type { Tx } from './store.ts'
 export type Account = Readonly<typeof accounts.$inferSelect>
 
 /**
- * Creates the account, or updates the base URL of the account of that name. A new account needs a login. When the base URL
- * changes, the account's cursors are deleted, because they belong to the old service.
+ * Creates an account, or updates the base URL of the account with this name. A new account needs a login. If the base URL changes, deletes
+ * the account's cursors, because they belong to the old service.
  */
 export async function upsertAccount(tx: Tx, input: { name: string; baseUrl: string }): Promise<Account> {
   const known = await findAccount(tx, input.name)
@@ -28,7 +28,7 @@ export async function forgetCursors(tx: Tx, accountId: number): Promise<void> {
   await tx.db.delete(syncCursors).where(eq(syncCursors.accountId, accountId))
 }
 
-/** Finds the account of that name; undefined when there is none. */
+/** Finds an account by name; returns undefined if there is none. */
 export async function findAccount(tx: Tx, name: string): Promise<Account | undefined> {
   const [row] = await tx.db
     .select()
@@ -37,17 +37,17 @@ export async function findAccount(tx: Tx, name: string): Promise<Account | undef
   return row
 }
 
-/** Returns the SQL condition that rows of one account meet; without its number all do. */
+/** Returns an SQL condition that selects the rows of one account, or `true` without `accountId`. */
 export const ofAccount = (accountId?: number, column = 'account_id') =>
   accountId === undefined ? 'true' : `${column} = ${accountId}`
 
-/** Finds the account of that key; undefined when there is none. */
+/** Finds an account by id; returns undefined if there is none. */
 export async function findAccountById(tx: Tx, accountId: number): Promise<Account | undefined> {
   const [row] = await tx.db.select().from(accounts).where(eq(accounts.accountId, accountId))
   return row
 }
 
-/** Sets the home time zone of an account, an IANA name, or clears it with null. Throws ConfigError `bad_timezone`. */
+/** Sets an account's home time zone (an IANA name), or clears it if `timezone` is null. Throws ConfigError `bad_timezone`. */
 export async function recordHomeOfAccount(
   tx: Tx,
   { accountId, timezone: zone }: { accountId: number; timezone: string | null },
@@ -57,10 +57,10 @@ export async function recordHomeOfAccount(
   await tx.db.update(accounts).set({ timezone, timezoneSetBy }).where(eq(accounts.accountId, accountId))
 }
 
-/** Heart rates of an account's rider, 1/min; null where not set. */
+/** Resting and maximum heart rate of an account's rider, bpm; null if not set. */
 export type HeartRates = Pick<Account, 'restingHr' | 'maxHr'>
 
-/** Sets the heart rates of an account's rider. */
+/** Sets the resting and the maximum heart rate of an account's rider. */
 export async function recordHeartRates(
   tx: Tx,
   { accountId, restingHr, maxHr }: HeartRates & { accountId: number },
@@ -68,7 +68,7 @@ export async function recordHeartRates(
   await tx.db.update(accounts).set({ restingHr, maxHr }).where(eq(accounts.accountId, accountId))
 }
 
-/** Gives the home time zone of the environment to all accounts without one, and returns the changed. Throws ConfigError `bad_timezone`. */
+/** Sets the environment's home time zone on accounts without their own; returns the ids of the changed ones. Throws ConfigError `bad_timezone`. */
 export async function recordHomeOfEnvironment(tx: Tx, zone: string): Promise<number[]> {
   const timezone = await findZone(tx, zone)
   const isOthers = sql`${accounts.timezoneSetBy} IS DISTINCT FROM 'account' AND ${accounts.timezone} IS DISTINCT FROM ${timezone}`
@@ -80,7 +80,7 @@ export async function recordHomeOfEnvironment(tx: Tx, zone: string): Promise<num
   return rows.map(({ accountId }) => accountId)
 }
 
-/** Finds the name by which Postgres knows a time zone: the same one, or another of a zone with the same clock, as Kolkata for Calcutta. */
+/** Returns the name by which Postgres knows a time zone, or the name of a zone with the same clock, such as Asia/Kolkata for Asia/Calcutta. */
 async function findZone(tx: Tx, timezone: string): Promise<string> {
   const { rows } = await tx.client.query<{ name: string }>(
     'SELECT name FROM pg_timezone_names ORDER BY lower(name) <> lower($1), name',
@@ -93,7 +93,7 @@ async function findZone(tx: Tx, timezone: string): Promise<string> {
   if (found) return found
   throw new ConfigError(
     'bad_timezone',
-    `this Postgres knows no time zone "${timezone}"; write an IANA name such as Europe/Berlin`,
+    `Postgres does not know the time zone "${timezone}"; use an IANA name such as Europe/Berlin`,
   )
 }
 
@@ -101,7 +101,7 @@ export async function findAccounts(tx: Tx): Promise<Account[]> {
   return await tx.db.select().from(accounts).orderBy(asc(accounts.accountId))
 }
 
-/** Finds by account when its tokens were issued, ms since 1970; null where it needs a login. A login and a refresh both change it. */
+/** Returns when each account's tokens were last issued by a login or refresh, ms since 1970, by account id; null if it needs a login. */
 export async function findLoginTimes(tx: Tx): Promise<Map<number, number | null>> {
   const rows = await tx.db
     .select({
@@ -117,13 +117,13 @@ export async function findLoginTimes(tx: Tx): Promise<Map<number, number | null>
   )
 }
 
-/** Records a signed-out session of a browser, and deletes expired ones. */
+/** Records that a browser session signed out, and deletes the records of expired sessions. */
 export async function recordEndedSession(tx: Tx, session: { id: string; endsAt: Date }): Promise<void> {
   await tx.db.delete(endedSessions).where(lt(endedSessions.endsAt, sql`clock_timestamp()`))
   await tx.db.insert(endedSessions).values(session).onConflictDoNothing()
 }
 
-/** Finds the ids of the sessions that were signed out before their time. */
+/** Finds the ids of the sessions that signed out before they expired. */
 export async function findEndedSessions(tx: Tx): Promise<ReadonlySet<string>> {
   const rows = await tx.db.select({ id: endedSessions.id }).from(endedSessions)
   return new Set(rows.map(({ id }) => id))

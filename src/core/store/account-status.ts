@@ -2,16 +2,16 @@ import { ofAccount } from './account-rows.ts'
 import { FOUND_DIFFERENT, LAST_RUN, POLLED_AT } from './runs.ts'
 import type { Tx } from './store.ts'
 
-/** The status of one account: login, number of activities by state, progress, and the last runs. */
+/** Status of one account: login, activity counts by state, progress and last run. */
 export type AccountStatus = {
   account: string
   base_url: string
   needs_login: boolean
   last_error: string | null
   login_expires_at: Date | null
-  /** since when the service refuses the tokens that it makes; null while it accepts them */
+  /** since when the service has refused the tokens that it issues; null while it accepts them */
   refused_since: Date | null
-  /** whether its tokens belong to another rider than its activities */
+  /** whether the account's tokens and its activities belong to different riders */
   other_rider: boolean
   activities: number
   mirrored: number
@@ -21,37 +21,40 @@ export type AccountStatus = {
   absent: number
   samples: number
   newest_activity_at: Date | null
-  /** its day on its own wall clock */
+  /** local date of the newest activity */
   newest_activity_day: string | null
-  /** the time zone of the rider's home; null when it is not set */
+  /** the rider's home time zone; null if not set */
   timezone: string | null
-  /** fetched activities with days in UTC, because their time zone is unknown */
+  /** fetched activities whose time zone is unknown; their days are UTC days */
   without_timezone: number
   cursor: Date | null
-  /** activities fetched per minute over the last minutes; null when none was fetched */
+  /** activities fetched per minute over the last 5 minutes; null if none was fetched */
   fetched_per_minute: number | null
-  /** s to fetch the wanted ones at that rate; null when none is wanted or the rate is unknown */
+  /** s until all wanted activities are fetched at that rate; null if none is wanted or the rate is unknown */
   seconds_to_go: number | null
-  /** the longest list that the service sends; null: no limit known */
+  /** the most entries that the service sends in one list; null if no limit is known */
   list_cap: number | null
   /** when the whole list was last compared with the mirror */
   reconciled_at: Date | null
-  /** why the last comparison changed nothing, with the next command; null when it succeeded */
+  /** why the last comparison of the list changed nothing, with the next command; null if it succeeded */
   reconcile_error: string | null
-  /** the entries of the list that the last comparison could not read; null when there were none */
+  /** the list entries that the last comparison could not read; null if it read all */
   unreadable_entries: string | null
-  /** mirrored activities that were compared and equal */
+  /** mirrored activities that were compared with the service and equal */
   verified: number
-  /** when that was the longest time ago; null while one never was */
+  /** the oldest time of these comparisons; null if a mirrored activity was never compared */
   verified_since: Date | null
-  /** activities that a comparison of the last 30 days found different, without any sign of it before */
+  /** activities that comparisons of the last 30 days found different, although nothing had shown a change before */
   differed: number
-  /** when the list was last polled to its end, by this machine's clock */
+  /** when a poll last read the list to its end, by the database's clock */
   polled_at: Date | null
   last_run: { kind: string; outcome: string; started_at: string; error: string | null } | null
 }
 
-/** Long enough for a steady rate, short enough to follow a slow service. In a subquery Postgres computes a moment once. */
+/**
+ * Selects the activities fetched in the last 5 minutes: long enough for a steady rate, short enough to follow a slow service. Postgres
+ * evaluates an uncorrelated subquery only once.
+ */
 const FETCHED_LATELY = `fetched_at > (select now() - interval '5 minutes') and fetched_at <= (select now())`
 
 export type FailedActivity = {
@@ -64,7 +67,7 @@ export type FailedActivity = {
   next_try_at: Date | null
 }
 
-/** Finds the status of every account, or of one, oldest account first. */
+/** Finds the status of all accounts or of one, oldest account first. */
 export async function findAccountStatuses(tx: Tx, accountId?: number): Promise<AccountStatus[]> {
   const { rows } = await tx.client.query<AccountStatus>(`
     select a.name as account, a.base_url, a.needs_login, a.last_error, c.expires_at as login_expires_at,
@@ -116,7 +119,7 @@ export async function findAccountStatuses(tx: Tx, accountId?: number): Promise<A
 
 type UploadCounts = { account: string; state: string; files: number; last_reason: string | null }
 
-/** Counts the files of the ledger by state, of every account or of one, with the newest reason of those that failed. */
+/** Counts the files in the upload ledger by account and state, of all accounts or of one. `last_reason` is the newest reason of a failure. */
 export async function findUploadCounts(tx: Tx, accountId?: number): Promise<UploadCounts[]> {
   const { rows } = await tx.client.query<UploadCounts>(`
     select a.name as account, u.state, count(*)::int as files,
@@ -126,7 +129,7 @@ export async function findUploadCounts(tx: Tx, accountId?: number): Promise<Uplo
   return rows
 }
 
-/** Finds the activities of every account, or of one, whose last fetch failed, newest first. */
+/** Finds the activities whose last fetch failed, of all accounts or of one, newest first. */
 export async function findFailedActivities(tx: Tx, limit: number, accountId?: number) {
   const { rows } = await tx.client.query<FailedActivity>(
     `select a.name as account, v.activity_id, v.path, v.name, v.started_at, v.fetch_error as reason, v.next_fetch_at as next_try_at
@@ -138,7 +141,7 @@ export async function findFailedActivities(tx: Tx, limit: number, accountId?: nu
   return rows
 }
 
-/** Finds accounts with a login at one service that have activities in common, and so one rider: their names, oldest account first. */
+/** Finds signed-in accounts that share activities at one service and so belong to one rider: the names of each group, oldest account first. */
 export async function findSharedRiders(tx: Tx): Promise<string[][]> {
   const { rows } = await tx.client.query<{ accounts: string[] }>(
     `select distinct accounts from (
@@ -155,25 +158,28 @@ export type AccountHealth = {
   account: string
   needs_login: boolean
   created_at: Date
-  /** when the list was last polled to its end, by the database's clock */
+  /** when a poll last read the list to its end, by the database's clock */
   polled_at: Date | null
-  /** of the access token; null before the first login */
+  /** when the access token was issued; null before the first login */
   token_obtained_at: Date | null
   token_expires_at: Date | null
   refresh_failures: number | null
   refresh_not_before: Date | null
-  /** since when the service refuses the tokens that it makes */
+  /** since when the service has refused the tokens that it issues */
   refused_since: Date | null
-  /** whether its tokens belong to another rider than its activities */
+  /** whether the account's tokens and its activities belong to different riders */
   other_rider: boolean
-  /** the newest run of the activity list, also one that has not ended */
+  /** the newest run for the activity list, even if it is still running */
   last_run: { outcome: string; error: string | null } | null
 }
 
-/** Whose login may need a look. */
+/** Selects the accounts whose login may have a problem. */
 const DOUBTFUL = 'a.needs_login or c.account_id is null or c.refused_since is not null or o.is_other'
 
-/** Finds the state of login and polls of all or the chosen accounts, oldest first, by a few index rows: a health check runs it every few seconds. */
+/**
+ * Finds the login and poll state of all accounts, of one, or of those with a doubtful login, oldest account first. Reads only a few index
+ * rows, because a health check runs it every few seconds.
+ */
 export async function findAccountHealth(tx: Tx, choice?: number | 'doubtful'): Promise<AccountHealth[]> {
   const { rows } = await tx.client.query<AccountHealth>(`
     select a.name as account, a.needs_login, a.created_at, p.polled_at, c.obtained_at as token_obtained_at,

@@ -1,6 +1,6 @@
 import type { Json } from './schema/schemas.ts'
 
-/** Removes what Postgres refuses in text and jsonb: U+0000 is left out, a lone surrogate becomes U+FFFD. */
+/** Removes U+0000 and replaces a lone surrogate with U+FFFD, because Postgres refuses both in text and jsonb. */
 export function cleanText(text: string): string {
   return text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd')
 }
@@ -18,7 +18,7 @@ export function cleanRow<Row extends object>(row: Row): Row {
   return Object.fromEntries(entries)
 }
 
-/** Converts a value to one that jsonb accepts: texts and keys are cleaned, NaN and infinities become null, undefined members are left out. */
+/** Converts a value to one that jsonb accepts: cleans texts and keys, turns NaN and infinities into null, leaves out undefined members. */
 export function cleanJson(value: unknown): Json {
   if (typeof value === 'string') return cleanText(value)
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
@@ -44,10 +44,10 @@ function cleanObject(value: object): Json {
   return cleaned
 }
 
-/** Letters that stay whole when accents are taken away, and the ones that are typed for them. */
+/** Letters that NFKD does not split into letter and accent, and the plain letters that people type instead. */
 const LETTERS = ['øłđħŧı', 'oldhti']
 
-/** Makes the SQL of a text (`text`, an SQL expression) without case and accents, as one searches: `rio` finds `Río`. */
+/** Returns SQL that removes case and accents from the SQL expression `text` for a search: `rio` finds `Río`. */
 export function makeFoldedSql(text: string): string {
   const bare = `regexp_replace(normalize(${text}, NFKD), '[\\u0300-\\u036f]', '', 'g')`
   return `translate(lower(${bare}), ${LETTERS.map((letters) => `'${letters}'`).join(', ')})`

@@ -7,29 +7,29 @@ export type DatabaseFacts = {
   version: string
   /** 150004 for 15.4 */
   version_number: number
-  /** connections that may be open at once, without those reserved for superusers */
+  /** maximum open connections, without those reserved for superusers */
   connections: number
   /** connections that other programs hold now */
   connections_of_others: number
   size_bytes: number
   autovacuum: boolean
-  /** whether the login may change settings of the server */
+  /** whether the login may change server settings */
   is_superuser: boolean
-  /** the source of a read-only setting in pg_settings; null when none */
+  /** the source of default_transaction_read_only in pg_settings; null if it is off */
   read_only_by: string | null
-  /** statements of an administrator that raise the limits of the login and of the database below the connections that are needed */
+  /** statements for an administrator that lift the connection limits of login and database, if these are too low */
   limits: string[]
-  /** other roles than superusers that may create functions in schema public */
+  /** other roles that may create functions in schema public, without superusers */
   creators_in_public: string[]
-  /** pages with a wrong checksum since the statistics began, and the last time */
+  /** pages found with a wrong checksum since the statistics began, and when the last one was found */
   checksum_failures: number
   checksum_last_failure: Date | null
 }
 
-/** A slow server must not block the doctor, which looks for the cause. */
+/** Timeout of these queries, ms. A slow server must not block the doctor, which looks for the cause. */
 const ANSWER_WITHIN_MS = 10_000
 
-/** Finds the facts about the server; `needed` connections may be open at once. */
+/** Finds the facts about the server. `needed` is the number of connections that musette may open at once. */
 export async function findDatabaseFacts(tx: Tx, needed = 0): Promise<DatabaseFacts> {
   await tx.client.query(`SET LOCAL statement_timeout = ${ANSWER_WITHIN_MS}`)
   const { rows } = await tx.client.query<DatabaseFacts>(
@@ -58,24 +58,24 @@ export async function findDatabaseFacts(tx: Tx, needed = 0): Promise<DatabaseFac
   return facts
 }
 
-/** What Postgres only logs, with the statements that mend it. */
+/** A risk that Postgres only logs, with the statements that remove it. */
 export type ServerRisk = {
   code: 'slot_keeps_wal' | 'wraparound_near' | 'order_of_texts_changed'
-  /** a replication slot or a database */
+  /** name of a replication slot or a database */
   name: string
-  /** bytes of the log that a slot keeps, the age of the oldest transaction of a database, or 1 for another order of texts */
+  /** bytes of WAL that a slot keeps, the age of a database's oldest transaction, or 1 if the collation changed */
   size: number
-  /** whether it needs a person */
+  /** whether a person must act */
   is_due: boolean
   statements: string[]
-  /** whether this login may run them */
+  /** whether this login may run the statements */
   may: boolean
 }
 
-/** A third of the numbers of transactions is left then; autovacuum begins at 200 million, and hurries at 1,600 million. */
+/** Age of a database's oldest transaction at which a person must act. Autovacuum freezes from 200 million on, and hurries from 1,600 million on. */
 const WORRYING_AGE = 1_200_000_000
 
-/** Finds the replication slots, the database with the oldest transaction, and whether the order of texts is another one than that of the indexes. */
+/** Finds the replication slots, the database with the oldest transaction, and whether the collation changed since the indexes were built. */
 export async function findServerRisks({ client }: Tx): Promise<ServerRisk[]> {
   const { rows: slots } = await client.query<ServerRisk>(`
     SELECT 'slot_keeps_wal' AS code, slot_name AS name, coalesce(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END - restart_lsn, 0)::float8 AS size,
@@ -84,7 +84,7 @@ export async function findServerRisks({ client }: Tx): Promise<ServerRisk[]> {
     FROM pg_replication_slots UNION ALL
     (SELECT 'wraparound_near', datname, size, size > ${WORRYING_AGE}, '{vacuum (freeze)}', datname = current_database()
      FROM pg_database, LATERAL (SELECT greatest(age(datfrozenxid), mxid_age(datminmxid)) AS size) s ORDER BY size DESC, datname LIMIT 1)`)
-  // Before 15 Postgres does not know in which order of texts a database was made.
+  // Before version 15, Postgres does not record the version of a database's collation.
   const old = await client.query("SELECT WHERE current_setting('server_version_num')::int < 150000")
   if (old.rowCount === 1) return slots
   const { rows: orders } = await client.query<ServerRisk>(`
@@ -94,7 +94,7 @@ export async function findServerRisks({ client }: Tx): Promise<ServerRisk[]> {
   return [...slots, ...orders]
 }
 
-/** Reads each of our tables with its TOAST, for at most `withinMs`; returns those that fail, with the reason. */
+/** Reads each of musette's tables with its TOAST table, for at most `withinMs` each. Returns the names of those that fail, with the reason. */
 export async function findUnreadableTables(store: Pick<Store, 'read'>, withinMs: number): Promise<string[]> {
   const { rows } = await store.read(({ client }) =>
     client.query<{ name: string; relation: string }>(`

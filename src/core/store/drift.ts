@@ -5,15 +5,15 @@ import { cleanJson, cleanText } from './clean.ts'
 import { drift } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
-/** The field's name is part of the primary key, and an index row holds 2,704 bytes. */
+/** Maximum length of a stored field name, which is part of the primary key: an index row holds 2,704 bytes. */
 const MAX_FIELD_CHARACTERS = 200
-/** A statement takes 65,535 parameters. An answer with more differences than this is of another kind; the rest is one row. */
+/** Maximum rows per call, because a statement takes 65,535 parameters. Further differences become one row. */
 const MAX_ROWS = 500
 const FURTHER = '(further fields)'
 
 /**
- * Counts the differences seen in answers of `endpoint`, one row for each field and kind. Names of fields are cut after 200
- * characters. Of more than 500 differences the rest is one row, `(further fields)`, with their least number as its example.
+ * Counts the differences seen in answers of `endpoint`, one row for each field and kind. Cuts field names after 200 characters. If there
+ * are more than 500 differences, one row `(further fields)` stands for the rest, and its example says how many there are at least.
  */
 export async function recordDrift(tx: Tx, endpoint: string, ...answers: ReadonlyArray<readonly Drift[]>) {
   const now = sql`clock_timestamp()`
@@ -37,10 +37,10 @@ export async function recordDrift(tx: Tx, endpoint: string, ...answers: Readonly
     })
 }
 
-/** More differences than any service has, unless the names of its fields are data, such as dates. */
+/** Maximum stored differences. No service has more, unless its field names are data, such as dates. */
 const MAX_KEPT = 5_000
 
-/** Deletes the differences beyond the 5,000 that were seen last. Returns how many. */
+/** Deletes all but the `limit` (5,000) differences that were seen last. Returns how many it deleted. */
 export async function pruneDrift(tx: Tx, limit = MAX_KEPT): Promise<number> {
   const text = `DELETE FROM training.drift WHERE (endpoint, field, kind) IN (
     SELECT endpoint, field, kind FROM training.drift ORDER BY last_seen_at DESC, endpoint, field, kind OFFSET $1)`
@@ -49,7 +49,7 @@ export async function pruneDrift(tx: Tx, limit = MAX_KEPT): Promise<number> {
 
 type Counted = { field: string; kind: string; example: string | null; times: number }
 
-// Each answer counts once per field and kind. The fixed order of the rows prevents a deadlock of two writers.
+// Each answer counts once per field and kind. The fixed order of the rows prevents deadlocks between two writers.
 function countDistinct(answers: ReadonlyArray<readonly Drift[]>): Counted[] {
   const known = new Map<string, Counted>()
   for (const items of answers) {
@@ -84,7 +84,7 @@ function exampleText(example: unknown): string | null {
   return cleanText(shorten(text, EXAMPLE_CHARACTERS))
 }
 
-/** How often an endpoint's answers differed from the document in a field; names that may be data count as one, without an example. */
+/** How often an endpoint's answers differed from the service document in a field. Names that may be data count as one field. */
 export type DriftCount = { endpoint: string; field: string; kind: string; times: number }
 
 /** Counts the differences from the service document, without their examples. */

@@ -15,33 +15,33 @@ import {
   readJournal,
 } from './migration/schema-version.ts'
 
-// Long enough for a migration that rewrites a table of samples in another process.
+// Long enough for another process whose migration rewrites a table of samples.
 const LOCK_TIMEOUT_MS = 10 * MINUTE
 
-/** How soon the server ends the query of a gone client; otherwise the next migration would wait for it. */
+/** How soon the server ends the query of a client that is gone, ms. Otherwise the next migration would wait for that query. */
 const CLIENT_CHECK_MS = 5 * SECOND
 const DEADLOCK_DETECTED = '40P01'
-/** More than one comes only while others lock the tables again and again. */
+/** Maximum attempts. More than one deadlock comes only if others lock the tables again and again. */
 const MAX_ATTEMPTS = 5
 
-/** A database, and the signal that ends the work on it; the server rolls back unfinished work. */
+/** The database to migrate, and the signal that stops the work; the server rolls back unfinished work. */
 type MigrationInput = {
   connectionString: string
   log: Logger
   signal?: AbortSignal
-  /** the folder of the migrations, for tests */
+  /** folder of the migrations, for tests */
   folder?: string
 }
 
-/** The names of the last migrations before and after, and how many ran; `from` is undefined for a database that was empty. */
+/** Names of the last migration before and after, and how many ran; `from` is undefined if the database was empty. */
 export type Migrated = Readonly<{ from: string | undefined; to: string; applied: number }>
 
 /**
- * Brings the database at `connectionString` to this version, all of it or nothing. Two at once are safe: the second waits for
- * the first and finds nothing to do. `before` runs first when tables of an older version will change. One that loses a deadlock with a query of others begins again. With `onlyEmpty` it makes the
- * tables in an empty database, and throws ConfigError `database_unmigrated` for one of an older version. Throws ConfigError or
- * TransientError as the store does, ConfigError `database_newer` for a database that a newer version has made, and ConfigError
- * `database_unknown` for one with migrations that this version does not have, or with tables of others in our place.
+ * Migrates the database at `connectionString` to this version, completely or not at all. Two processes may call it at once: the second
+ * waits for the first and finds nothing to do. Calls `before` first if tables of an older version will change. Starts again after a
+ * deadlock with another query. With `onlyEmpty`, creates the tables in an empty database, and throws ConfigError `database_unmigrated` for
+ * an older version. Throws ConfigError or TransientError as the store does, ConfigError `database_newer` for a newer version, and
+ * ConfigError `database_unknown` for migrations that this version lacks, or for foreign tables in our schemas.
  */
 export async function migrate(
   input: MigrationInput & { onlyEmpty?: boolean; before?: () => Promise<unknown> },
@@ -54,7 +54,7 @@ export async function migrate(
       return migrated
     } catch (error) {
       if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MAX_ATTEMPTS) throw error
-      input.log.warn({ attempt }, 'the migration met a deadlock with another query and begins again')
+      input.log.warn({ attempt }, 'the migration met a deadlock with another query and starts again')
     }
   }
 }
@@ -74,7 +74,7 @@ async function applyAll(client: pg.ClientBase, input: Parameters<typeof migrate>
   return { from: tagOf(version), to: tagOf(target) ?? '', applied }
 }
 
-/** Runs work in a transaction of its own connection while no other process can migrate the database. */
+/** Runs work in a transaction on a separate connection, while no other process can migrate the database. */
 export async function withMigrationLock<T>(
   input: MigrationInput,
   work: (client: pg.ClientBase) => Promise<T>,
@@ -94,12 +94,12 @@ export async function withMigrationLock<T>(
     await client.connect()
     step = 'query'
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
-    // Some systems cannot check it and refuse the setting.
+    // Some systems cannot check the connection and refuse the setting.
     await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_MS}`).catch(() => undefined)
     await checkServer(client, connectionString)
     await createMigrationLock(client)
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
-    // Held to the end of the transaction, which must be allowed to write; waited for as `lock_timeout` says.
+    // Held until the transaction ends, which must be allowed to write. `lock_timeout` limits the wait.
     await client.query(`LOCK TABLE ${VIEW} IN SHARE UPDATE EXCLUSIVE MODE`)
     const result = await work(client)
     await client.query('COMMIT')
@@ -109,15 +109,15 @@ export async function withMigrationLock<T>(
     throw mapDatabaseError(error, step, broken)
   } finally {
     signal?.removeEventListener('abort', drop)
-    // The end of the session releases the lock and rolls back.
+    // Ending the session releases the lock and rolls back.
     await client.end().catch(() => undefined)
   }
 }
 
 /**
- * Runs the migrations that the database does not have, in their order: all, or those up to the version `upTo`. A held login sees its
- * accounts only in the tables and views that they make or replace. The rows that they write are no changes of the mirror: the triggers of
- * our tables are off meanwhile.
+ * Runs the migrations that the database lacks, in order: all, or those up to the version `upTo`. Protects the tables and views that they
+ * create or replace, so that a held login sees only its accounts there. Disables the triggers of our tables meanwhile, because the rows
+ * that migrations write are not changes of the mirror.
  */
 export async function applyMigrations(
   client: pg.ClientBase,
@@ -143,15 +143,15 @@ export async function applyMigrations(
 }
 
 /**
- * Migrations lock a view, because the table of named locks does not exist before the first one. A `VACUUM` of the whole database
- * would wait for the lock of a table; it does not touch views, and neither does pg_dump.
+ * Migrations lock a view, because the table of named locks does not exist before the first migration. A `VACUUM` of the whole database
+ * would wait for a locked table, but neither it nor pg_dump touches views.
  */
 const VIEW = 'musette.lock_migration'
 
-/** duplicate_schema, duplicate_table, duplicate_object and unique_violation of a catalog: another process made it at the same moment. */
+/** duplicate_schema, duplicate_table, duplicate_object, and unique_violation in a catalog: another process created it at the same moment. */
 const MADE_MEANWHILE: ReadonlySet<string> = new Set(['42P06', '42P07', '42710', '23505'])
 
-/** Creates the lock of migrations, on an empty database too; not in a transaction. Throws pg's errors. */
+/** Creates the view that migrations lock, even in an empty database. Must not run in a transaction. Throws pg's errors. */
 async function createMigrationLock(client: pg.ClientBase): Promise<void> {
   const found = await client.query<{ schema: boolean; view: boolean }>(
     `SELECT to_regnamespace('musette') IS NOT NULL AS schema, to_regclass('${VIEW}') IS NOT NULL AS view`,
@@ -176,11 +176,11 @@ async function unlessMadeMeanwhile(made: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Switches the triggers of our tables off in this transaction, for a restore or a migration: their rows are not a change of the mirror, and
- * a table with deferred triggers that wait cannot be altered. Returns the function that switches those on again that still exist.
+ * Disables the triggers of our tables in this transaction, for a restore or a migration: its rows are not changes of the mirror, and a
+ * table with pending deferred triggers cannot be altered. Returns a function that enables those that still exist.
  */
 export async function disableTriggers(client: pg.ClientBase): Promise<() => Promise<void>> {
-  // Without Postgres's own for constraints.
+  // Leaves out Postgres's own triggers for constraints.
   const setAll = async (state: 'DISABLE' | 'ENABLE', before?: number[]) => {
     const { rows } = await client.query<{ oid: number; text: string }>(
       `SELECT t.oid, format('ALTER TABLE %s %s TRIGGER %I', t.tgrelid::regclass, $1::text, t.tgname) AS text

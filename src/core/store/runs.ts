@@ -7,14 +7,14 @@ import type { Store, Tx } from './store.ts'
 
 type SyncRun = Readonly<typeof syncRuns.$inferSelect>
 
-/** What a run counts while it works; the row in `sync_runs` is written from it. */
+/** The counts of a run while it works; its row in `sync_runs` is written from them. */
 export type RunTally = {
   listed: number
   changed: number
   fetched: number
   absent: number
   failed: number
-  /** the size of the file that a backup wrote */
+  /** size of the file that a backup wrote */
   bytes?: number
   /** why some items failed */
   errorCode?: string
@@ -24,8 +24,8 @@ export type RunTally = {
 type NewRun = { accountId: number | null; resource: string; kind: string }
 
 /**
- * Runs one unit of work with a row in `sync_runs`: written when it starts, and completed with the counts and the outcome
- * when it ends, also when it throws. A row that stays at `running` means that the process died.
+ * Runs one unit of work and records it in `sync_runs`. Writes the row when the work starts, and completes it with counts and outcome when
+ * the work ends, even if it throws. A row that stays `running` means that the process died.
  */
 export async function withRun<T>(
   store: Store,
@@ -38,8 +38,8 @@ export async function withRun<T>(
   const finish = (end: RunEnd) =>
     store.transaction((tx) => recordRunFinished(tx, runId, { ...tally, ...end }))
   const result = await work(tally).catch(async (error: unknown) => {
-    // The work's error is the one to report. When the database is unreachable too, the row stays `running` until a later
-    // start marks it abandoned.
+    // The work's error is the one to report. If the database is unreachable too, the row stays `running` until a later start marks it
+    // abandoned.
     const code = isAbort(error) ? 'aborted' : errorCode(error)
     await finish({ outcome: 'failed', errorCode: code, error: errorLine(error) }).catch(() => undefined)
     throw error
@@ -48,7 +48,7 @@ export async function withRun<T>(
   return result
 }
 
-/** Records that a run has begun and returns its `run_id`. */
+/** Records that a run began and returns its `run_id`. */
 export async function recordRunStarted(tx: Tx, input: NewRun): Promise<number> {
   const [row] = await tx.db.insert(syncRuns).values(input).returning({ runId: syncRuns.runId })
   if (!row) throw new Error('an insert returns its row')
@@ -69,7 +69,7 @@ export async function recordRunFinished(
     .where(eq(syncRuns.runId, runId))
 }
 
-/** Marks runs that a crash left `running` as `abandoned`: those begun before `startedBefore`. Returns how many. */
+/** Marks runs that began before `startedBefore` and are still `running` after a crash as `abandoned`. Returns how many. */
 export async function recordRunsAbandoned(
   tx: Tx,
   input: { startedBefore: Date; accountId?: number; resource?: string },
@@ -94,7 +94,7 @@ export async function findRecentRuns(tx: Tx, { limit }: { limit: number }): Prom
     .limit(limit)
 }
 
-/** Finds the first run that failed with this code since the last successful run of the resource; undefined when none did. */
+/** Finds the first run that failed with this code since the resource's last successful run; returns its start, or undefined if there is none. */
 export async function findFailingSince(
   tx: Tx,
   input: { accountId: number; resource: string; errorCode: string },
@@ -109,14 +109,14 @@ export async function findFailingSince(
   return rows[0]?.since ?? undefined
 }
 
-/** How long runs that ended well and changed nothing are kept, days. */
+/** How long to keep runs that succeeded and changed nothing, days. */
 export const QUIET_KEPT_DAYS = 90
-/** How long all other runs are kept, days. */
+/** How long to keep all other runs, days. */
 const OTHERS_KEPT_DAYS = 400
-/** Runs that one statement deletes at most, so that it holds no lock for long. */
+/** Maximum runs that one statement deletes, so that it holds no lock for long. */
 const PRUNED_AT_ONCE = 10_000
 
-// The newest of each kind tells when something last succeeded, or failed and why, however long ago that was.
+// Keeps the newest run of each kind, which shows when something last succeeded or failed, however long ago.
 const PRUNE = `
   DELETE FROM training.sync_runs WHERE run_id IN (
     SELECT run_id FROM (
@@ -129,9 +129,9 @@ const PRUNE = `
     ORDER BY run_id LIMIT $2)`
 
 /**
- * Deletes old runs of an account, and those that belong to none: after 90 days those that ended well and changed nothing, after
- * 400 days the others. The newest run of each account, resource, kind, outcome and error code stays, so that no answer to "when did
- * this last succeed, or fail?" is lost. Returns how many; `limit` of them at most, and the next call deletes more.
+ * Deletes old runs of an account, and runs without an account: after 90 days those that succeeded and changed nothing, after 400 days the
+ * others. Keeps the newest run of each account, resource, kind, outcome and error code, which shows when something last succeeded or
+ * failed. Deletes at most `limit` runs and returns how many; the next call deletes more.
  */
 export async function pruneRuns(
   tx: Tx,
@@ -140,17 +140,17 @@ export async function pruneRuns(
   return (await tx.client.query(PRUNE, [accountId, limit])).rowCount ?? 0
 }
 
-/** When scheduled work on the whole database was last done, and how its newest run that has ended ended. */
+/** When scheduled work on the whole database was last done, and how its newest finished run ended. */
 type WholeWorkState = {
   doneAt: Date | null
-  /** how long the last one that was done took */
+  /** duration of the last run that was done */
   seconds: number | null
   outcome: string | null
   error: string | null
   errorCode: string | null
 }
 
-/** Finds the state of scheduled work on the whole database, by the resource of its runs; runs by hand do not count. */
+/** Finds the state of scheduled work on the whole database, by the resource of its runs. Ignores runs started by hand. */
 export async function findWholeWorkState(tx: Tx, resource: string): Promise<WholeWorkState> {
   const { rows } = await tx.client.query<WholeWorkState>(
     `with ended as not materialized (
@@ -167,7 +167,7 @@ export async function findWholeWorkState(tx: Tx, resource: string): Promise<Whol
   return rows[0] ?? { doneAt: null, seconds: null, outcome: null, error: null, errorCode: null }
 }
 
-/** Counts, for each account that has some, or for one, the activities that scheduled comparisons of the last day could not compare. */
+/** Counts the activities that scheduled comparisons of the last day could not compare, by account, for one account or for all that have some. */
 export async function findUncompared(tx: Tx, now: Date, accountId?: number) {
   const { rows } = await tx.client.query<{ account: string; failed: number }>(
     `select a.name as account, sum(r.failed)::int as failed
@@ -179,7 +179,7 @@ export async function findUncompared(tx: Tx, now: Date, accountId?: number) {
   return rows
 }
 
-/** Runs of one kind by outcome and error code, and how long they took, ms: half of them and nine in ten at most. */
+/** Number of runs of one kind by outcome and error code, with the median and the 90th percentile of their duration, ms. */
 export type RunCount = {
   resource: string
   kind: string
@@ -190,7 +190,7 @@ export type RunCount = {
   p90_ms: number | null
 }
 
-/** Counts the runs of an account in the last 90 days, without their sentences. */
+/** Counts an account's runs of the last 90 days, without their error messages. */
 export async function findRunCounts(tx: Tx, accountId: number): Promise<RunCount[]> {
   const took = 'extract(epoch from finished_at - started_at) * 1000'
   const { rows } = await tx.client.query<RunCount>(
@@ -204,26 +204,26 @@ export async function findRunCounts(tx: Tx, accountId: number): Promise<RunCount
   return rows
 }
 
-/** Counts, for an account `a`, the activities that scheduled comparisons of the last 30 days found different. */
+/** SQL for the number of activities of account `a` that scheduled comparisons of the last 30 days found different. */
 export const FOUND_DIFFERENT = `select coalesce(sum(changed), 0)::int as differed from training.sync_runs
   where account_id = a.account_id and resource = 'scrub' and started_at > now() - interval '30 days'`
 
-/** Finds, for an account `a`, when the list of activities was last polled to its end. */
+/** SQL for when a poll last read the activity list of account `a` to its end. */
 export const POLLED_AT = `select finished_at as polled_at from training.sync_runs
   where account_id = a.account_id and resource = 'activities' and kind in ('poll', 'backfill')
     and outcome in ('done', 'partial') order by started_at desc limit 1`
 
-/** Finds, for an account `a`, the newest run of the activity list. */
+/** SQL for the newest run for the activity list of account `a`. */
 export const LAST_RUN = `select jsonb_build_object('kind', kind, 'outcome', outcome, 'started_at', started_at, 'error', error) as last_run
   from training.sync_runs where account_id = a.account_id and resource = 'activities' order by started_at desc, run_id desc limit 1`
 
 type CursorKey = { accountId: number; resource: string }
-/** `advancedAt` and `readAt` (the time of the query) are by the database's clock, `updatedFrom` is by the service's. */
+/** `advancedAt` and `readAt` (the time of the query) are by the database's clock, `updatedFrom` is by the service's clock. */
 export type Cursor = Readonly<{ updatedFrom: Date; advancedAt: Date; readAt: Date }>
-/** `cursor` is undefined before the first pass; `listCap` is the longest list that the service sends, null when no limit is known. */
+/** `cursor` is undefined before the first pass; `listCap` is the most entries that the service sends in one list, null if no limit is known. */
 export type ListProgress = Readonly<{ cursor: Cursor | undefined; listCap: number | null }>
 
-/** Finds how far the list of a resource is mirrored. */
+/** Finds how far a resource's list is mirrored. */
 export async function findProgress(tx: Tx, { accountId, resource }: CursorKey): Promise<ListProgress> {
   const [row] = await tx.db
     .select({
@@ -237,12 +237,15 @@ export async function findProgress(tx: Tx, { accountId, resource }: CursorKey): 
   return { cursor: cursor ?? undefined, listCap: listCap ?? null }
 }
 
-/** Finds the cursor of a resource; undefined before the first pass. */
+/** Finds a resource's cursor; returns undefined before the first pass. */
 export async function findCursor(tx: Tx, key: CursorKey): Promise<Cursor | undefined> {
   return (await findProgress(tx, key)).cursor
 }
 
-/** Moves a resource's cursor to `updatedFrom`, by the service's clock, also backwards: too early it lists again, too late it would lose. */
+/**
+ * Moves a resource's cursor to `updatedFrom` (by the service's clock), even backwards: an early cursor lists entries again, a late one
+ * loses some.
+ */
 export async function recordCursor(tx: Tx, input: CursorKey & { updatedFrom: Date }): Promise<void> {
   await tx.db
     .insert(syncCursors)
@@ -256,7 +259,7 @@ export async function recordCursor(tx: Tx, input: CursorKey & { updatedFrom: Dat
     })
 }
 
-/** Records that the whole list was compared with its windows, and the longest list that the service sends (null: no limit). */
+/** Records that the whole list was compared with its windows, and the most entries that the service sends in one list (null: no limit). */
 export async function recordListCap(tx: Tx, input: CursorKey & { listCap: number | null; checkedAt: Date }) {
   const { accountId, resource, listCap, checkedAt } = input
   await tx.db

@@ -23,19 +23,19 @@ type StoreOptions = {
   onlyReads?: boolean
 }
 
-// As long as a slow COPY may hold a lock.
+// A slow COPY may hold a lock for this long.
 const LOCK_TIMEOUT_MS = MINUTE
-// A token refresh waits for the service inside a transaction, two minutes at most.
+// A token refresh waits for the service inside a transaction, for two minutes at most.
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5 * MINUTE
 const CONNECT_TIMEOUT_MS = 15 * SECOND
-// Longer than the pause between two sweeps: reconnecting for each would be most of the work of an idle daemon.
+// Longer than the pause between two sweeps. Otherwise reconnecting would be most of the work of an idle daemon.
 const IDLE_TIMEOUT_MS = MINUTE
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 /**
- * Opens the store on a pool of connections; it connects at the first use. Every error of the database
- * that leaves it is a TransientError (`database_unreachable`, `database_busy`), a ConfigError (`database_unmigrated`,
- * `database_login_refused`, `database_role_read_only`, …) or a MusetteError (`database_error`), and holds no parameters.
+ * Opens the store on a pool of connections; it connects on first use. Every database error that leaves the store is a TransientError
+ * (`database_unreachable`, `database_busy`), a ConfigError (`database_unmigrated`, `database_login_refused`, `database_role_read_only`, …)
+ * or a MusetteError (`database_error`), and contains no parameters.
  */
 export function openStore({ log }: { log: Logger }, options: StoreOptions) {
   const settings = `SET lock_timeout = ${LOCK_TIMEOUT_MS};
@@ -48,13 +48,13 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     silentMs: options.silentMs,
     onlyReads: options.onlyReads,
-    // The pool awaits this promise, though the type does not say so. Settings sent as a query also reach a server behind a pooler.
+    // The pool awaits this promise, although its type does not say so. Settings sent as a query also reach a server behind a pooler.
     onConnect: async (client) => {
       await client.query(settings)
       problems.over('server')
       const { server: now, takesWrites } = client as PostgresClient
       isOnlyRead = options.onlyReads === true && !takesWrites
-      if (server && now && now !== server) log.info({ now, before: server }, 'the database is another server')
+      if (server && now && now !== server) log.info({ now, before: server }, 'connected to another database server')
       server = now ?? server
     },
   })
@@ -90,7 +90,7 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
       if (command === 'ROLLBACK')
         throw new MusetteError(
           'transaction_rolled_back',
-          'a query before the commit had failed; nothing is kept',
+          'a query before the commit failed, so nothing was saved',
         )
       return result
     } catch (error) {
@@ -116,26 +116,26 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
   }
 
   return {
-    /** Runs `fn` in a read-only transaction that sees one moment. */
+    /** Runs `fn` in a read-only transaction that sees one snapshot. */
     read: <T>(fn: (tx: Tx) => Promise<T>) => within(BEGIN_READ, fn),
-    /** Runs `fn` in a transaction and commits; what `fn` throws rolls it back. */
+    /** Runs `fn` in a transaction and commits; rolls back if `fn` throws. */
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => within('BEGIN', fn),
-    /** Runs a statement that may stand in no transaction, such as VACUUM. */
+    /** Runs a statement that cannot run in a transaction, such as VACUUM. */
     async execute(statement: string): Promise<void> {
       await query(statement)
     },
-    /** Runs one statement as a transaction of its own, and returns its rows. */
+    /** Runs one statement in its own transaction and returns its rows. */
     query,
-    /** Whether the last server is only read, which a store with `onlyReads` takes. */
+    /** Reports whether the last server was read-only, which a store with `onlyReads` accepts. */
     isOnlyRead: () => isOnlyRead,
-    /** Address and port of the server that last accepted a connection, as it calls itself; undefined for a socket. */
+    /** Returns address and port of the server that last accepted a connection, as the server reports them; undefined for a socket. */
     server: () => server,
     /** Waits for the transactions in flight and closes every connection. */
     close: () => endPool(pool),
   }
 }
 
-/** Work that one transaction at a time may do for one account, one service or one folder. */
+/** Work that only one transaction at a time may do for an account, a service or a folder. */
 type LockedWork =
   | 'activity list'
   | 'logins'
@@ -147,21 +147,21 @@ type LockedWork =
   | 'workout sets'
 
 /**
- * Waits until no other transaction holds the lock of that work for `owner`, and holds it until this transaction ends. The
- * lock is a row of schema musette: every login of the database could take an advisory lock, also one that only reads.
+ * Waits until no other transaction holds the lock of that work for `owner`, and holds it until this transaction ends. The lock is a row in
+ * schema musette, because every login of the database, even a read-only one, can take an advisory lock.
  */
 export async function acquireNamedLock(tx: Tx, work: LockedWork, owner: number | string): Promise<void> {
   const name = `${work} ${owner}`
   const found = await tx.db.select().from(locks).where(eq(locks.name, name)).for('update')
   if (found.length > 0) return
-  // When two transactions insert the row at the same time, the second one waits here for the first.
+  // If two transactions insert the row at the same time, the second one waits here for the first.
   await tx.db.insert(locks).values({ name }).onConflictDoUpdate({ target: locks.name, set: { name } })
 }
 
 /**
- * Runs `action`, which may take long, while no other process does the same work, for which there is a view `musette.lock_<work>`. Returns
- * undefined, and runs nothing, when another one does it at this moment; nothing is waited for. The lock ends with its connection, so a
- * process that was killed holds none. `action` uses other connections; `held` aborts when the lock is lost with its connection.
+ * Runs `action`, which may take long, unless another process does the same work. `work` names the view `musette.lock_<work>`. If another
+ * process does the work now, returns undefined at once and runs nothing. The lock ends with its connection, so a killed process holds none.
+ * `action` uses other connections; `held` aborts if the lock is lost with its connection.
  */
 export async function withExclusiveWork<T>(
   store: Store,
@@ -172,7 +172,7 @@ export async function withExclusiveWork<T>(
   if (store.isOnlyRead()) return action(new AbortController().signal)
   let locked = false
   try {
-    // Locking a row would give this transaction a number, and vacuum would wait for its end.
+    // A row lock would give this transaction an id, and vacuum would wait for its end.
     return await store.transaction(async (tx) => {
       await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
       await tx.client.query(`LOCK TABLE musette.lock_${work} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`)
@@ -190,7 +190,7 @@ export async function withExclusiveWork<T>(
 
 const PASS_NAME = 'musette pass '
 
-/** Finds the accounts with a pass in any process. */
+/** Finds the accounts that have a pass in any process. */
 export async function findPasses(tx: Tx): Promise<number[]> {
   const { rows } = await tx.client.query<{ account_id: number }>(
     `SELECT DISTINCT substr(s.application_name, length($1) + 1)::int AS account_id
@@ -202,8 +202,8 @@ export async function findPasses(tx: Tx): Promise<number[]> {
 }
 
 /**
- * Runs `action` as the one pass of an account. Returns undefined, and runs nothing, while another process has a pass of this account. A
- * pass is known by the name of a connection that holds a lock, which other logins cannot take and which ends with its process.
+ * Runs `action` as the only pass of an account. Returns undefined and runs nothing if another process has a pass of this account. A pass is
+ * identified by the name of a connection that holds a lock; other logins cannot take this lock, and it ends with its process.
  */
 export async function withPass<T>(
   store: Store,
@@ -216,7 +216,7 @@ export async function withPass<T>(
     if ((await findPasses(tx)).includes(accountId)) return
     await new Promise<void>((resolve, reject) => {
       pass = store.transaction(async ({ client }) => {
-        // No row is locked, see withExclusiveWork. A machine that is gone is noticed within two minutes.
+        // Locks no row, see withExclusiveWork. Keepalives detect a machine that is gone within two minutes.
         await client.query(`SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL application_name = '${PASS_NAME}${accountId}';
           SET LOCAL tcp_keepalives_idle = 60; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 6;
           LOCK TABLE musette.lock_pass IN ROW SHARE MODE`)

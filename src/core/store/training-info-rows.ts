@@ -13,7 +13,7 @@ export type TrainingInfo = Readonly<typeof trainingInfo.$inferSelect>
 /** The columns that the service's answer fills; null for a missing value. */
 export type TrainingInfoRow = Row<typeof TRAINING_INFO_FIELDS>
 
-/** Finds the newest training information of an account; undefined before the first. */
+/** Finds an account's newest training information; returns undefined before the first. */
 export async function findTrainingInfo(tx: Tx, accountId: number): Promise<TrainingInfo | undefined> {
   const [row] = await tx.db
     .select()
@@ -25,9 +25,9 @@ export async function findTrainingInfo(tx: Tx, accountId: number): Promise<Train
 }
 
 /**
- * Records training information that was requested at `requestedAt`: a new row when `isSame` finds a difference to the newest
- * row, else only a later `last_seen_at`. An answer older than that row changes nothing; after a clock was set back, the row's
- * time plus 1 ms replaces the time of the request. An answer without the address of the workout's file keeps the known one.
+ * Records training information that was requested at `requestedAt`: inserts a row if `isSame` finds a difference from the newest row,
+ * otherwise only updates `last_seen_at`. An answer older than the newest row changes nothing. If the clock was set back, the row's time
+ * plus 1 ms replaces the time of the request. An answer without the URL of the workout's file keeps the known URL.
  */
 export async function recordTrainingInfo(
   tx: Tx,
@@ -65,7 +65,7 @@ export async function recordTrainingInfo(
   return 'new'
 }
 
-/** Records the address of the workout of the day's file in the newest row, if that names the same workout. */
+/** Records the file URL of the workout of the day in the newest row, if that row names the same workout. */
 export async function recordWorkoutUrl(tx: Tx, input: { accountId: number; workoutId: string; url: string }) {
   const row = await findTrainingInfo(tx, input.accountId)
   const wotdUrl = cleanText(input.url)
@@ -77,10 +77,10 @@ function isRow(row: Pick<TrainingInfo, 'accountId' | 'observedAt'>) {
   return and(eq(trainingInfo.accountId, row.accountId), eq(trainingInfo.observedAt, row.observedAt))
 }
 
-/** The longest time that a request takes; an answer that seems older comes from a clock that was set back. */
+/** Maximum duration of a request, ms. If an answer seems older than that, the clock was set back. */
 const UNDER_WAY_MS = 10 * MINUTE
 
-/** Returns the latest time at which a row counts as newer than an answer; a row with a later time had a wrong clock. */
+/** Returns the latest time at which a row counts as newer than an answer. A row with a later time was written with a wrong clock. */
 export function olderUntil(requestedAt: Date): Date {
   return new Date(requestedAt.getTime() + UNDER_WAY_MS)
 }
@@ -96,8 +96,8 @@ export async function findWorkoutFiles(
 }
 
 /**
- * Records a file of the workout of the day that was requested at `fetchedAt`, and the values it was made for. Returns whether
- * the content has changed; the same content is not written again. An answer older than the row's own changes nothing.
+ * Records a file of the workout of the day that was requested at `fetchedAt`, and the values it was made for. Reports whether the content
+ * changed; an unchanged content is not rewritten. An answer older than the row's own changes nothing.
  */
 export async function recordWorkoutFile(
   tx: Tx,
@@ -141,10 +141,10 @@ function isWorkout(input: { accountId: number; workoutId: string }) {
   return and(eq(workoutFiles.accountId, input.accountId), eq(workoutFiles.workoutId, workoutId))
 }
 
-/** Enough answers of one kind to see every field. */
+/** Maximum answers of each kind: enough to see every field. */
 const MAX_ANSWERS = 100
 
-/** Finds answers and parts of answers that are kept as the service sent them, with their endpoint in the service document. */
+/** Finds answers and parts of answers that are stored as the service sent them, with their endpoint in the service document. */
 export async function findStoredAnswers(tx: Tx, accountId: number) {
   const { rows } = await tx.client.query<{ endpoint: string; answer: Json }>(
     `(select 'training_info' as endpoint, raw as answer from training.training_info

@@ -24,7 +24,7 @@ const ENTRIES = `entries AS (
   SELECT * FROM jsonb_to_recordset($4::jsonb) AS e(path text, name text, description text,
     last_modified timestamptz, raw jsonb))`
 
-// An entry without a name keeps the one that is known. An entry that was absent counts as changed, because it may have changed meanwhile.
+// An entry without a name keeps the known name. An absent entry counts as changed, because it may have changed meanwhile.
 const UPDATE = `WITH ${ENTRIES}
 UPDATE training.workouts w SET name = coalesce(e.name, w.name), description = e.description, last_modified = e.last_modified,
   raw = e.raw, changed_at = $3::timestamptz, absent_since = NULL
@@ -42,7 +42,7 @@ WHERE NOT EXISTS (SELECT FROM training.workouts w WHERE ${IS_OWNERS} AND w.path 
 const ABSENT = `UPDATE training.workouts w SET absent_since = $3::timestamptz
 WHERE ${IS_OWNERS} AND w.absent_since IS NULL AND w.path = ANY($4::text[])`
 
-/** Finds the paths of an owner's last recorded list. */
+/** Finds the paths in an owner's last recorded list. */
 export async function findPresentWorkouts(tx: Tx, owner: ListOwner): Promise<string[]> {
   const { rows } = await tx.client.query<{ path: string }>(
     `SELECT w.path FROM training.workouts w WHERE ${IS_OWNERS} AND w.absent_since IS NULL`,
@@ -52,9 +52,9 @@ export async function findPresentWorkouts(tx: Tx, owner: ListOwner): Promise<str
 }
 
 /**
- * Writes the entries of a workout list (service document, "Workout list entry") that was requested at `listedAt`: new entries
- * are inserted, changed and absent ones updated, unchanged ones left alone. Returns the number of rows written. Of two entries
- * with one path the last one counts.
+ * Writes the entries of a workout list (service document, "Workout list entry") that was requested at `listedAt`. Inserts new entries,
+ * updates changed and absent ones, and leaves the others alone. Returns the number of rows written. If two entries have the same path, the
+ * last one counts.
  */
 export async function upsertWorkouts(
   tx: Tx,
@@ -67,7 +67,7 @@ export async function upsertWorkouts(
   return (changed.rowCount ?? 0) + (made.rowCount ?? 0)
 }
 
-/** Marks workouts of an owner's list as missing since `absentSince`; returns how many were newly marked. */
+/** Marks workouts of an owner's list as absent since `absentSince`. Returns how many were newly marked. */
 export async function recordWorkoutsAbsent(
   tx: Tx,
   input: { owner: ListOwner; paths: readonly string[]; absentSince: Date },
@@ -97,7 +97,7 @@ export type WorkoutDefinition = Readonly<
   Row<typeof DEFINITION_FIELDS> & { raw: unknown; sets: ReadonlyArray<Row<typeof WORKOUT_SET_FIELDS>> }
 >
 
-/** A listed workout, with the time and the signature of its definition; null before the first. `failedAt`: of a fetch since then. */
+/** A listed workout, with the time and the signature of its definition, null before the first. `failedAt`: when a fetch after that failed. */
 export type DefinitionState = Readonly<{
   path: string
   changedAt: Date | null
@@ -107,7 +107,7 @@ export type DefinitionState = Readonly<{
   hasSets: boolean
 }>
 
-/** Finds every workout of the account's list and of its service's default list, with the state of its definition. */
+/** Finds every workout on the account's list and on its service's default list, with the state of its definition. */
 export async function findDefinitionStates(tx: Tx, input: { accountId: number; baseUrl: string }) {
   const { rows } = await tx.client.query<DefinitionState>(
     `select w.path, w.changed_at as "changedAt", d.resolved_at as "resolvedAt", d.failed_at as "failedAt", d.signature,
@@ -122,7 +122,7 @@ export async function findDefinitionStates(tx: Tx, input: { accountId: number; b
   return rows
 }
 
-/** Records a workout's definition of `resolvedAt` for this signature in place of the earlier one. An older answer changes nothing. */
+/** Replaces a workout's definition by the one of `resolvedAt` for this signature. An older answer changes nothing. */
 export async function recordDefinition(
   tx: Tx,
   input: {
@@ -160,7 +160,7 @@ export async function recordDefinition(
   )
 }
 
-/** Records why the definition of a workout could not be fetched at `failedAt`; existing sets stay. */
+/** Records why fetching a workout's definition failed at `failedAt`; existing sets stay. */
 export async function recordDefinitionFailure(
   tx: Tx,
   input: { accountId: number; path: string; failedAt: Date; error: string },
@@ -172,20 +172,20 @@ export async function recordDefinitionFailure(
     .onConflictDoUpdate({ target: KEY, set: failure })
 }
 
-/** A workout of an account's own list or the default list, as last resolved: watts and seconds. */
+/** A workout on an account's own list or on the default list, as last resolved, in watts and seconds. */
 export type SavedWorkout = Readonly<{
   path: string
   /** whether it is on the account's own list */
   isOwn: boolean
   name: string | null
   description: string | null
-  /** W; null where the signature of the definition is not known */
+  /** W; null if the definition's signature does not have it */
   ftp: number | null
   resolvedAt: Date
   sets: ReadonlyArray<Omit<SqlRow<typeof WORKOUT_SET_FIELDS>, 'index'>>
 }>
 
-/** Finds the listed workouts of an account that have been resolved, with their sets in order, by path. */
+/** Finds the listed workouts of an account that have been resolved, with their sets in order, ordered by path. */
 export async function findSavedWorkouts(tx: Tx, input: { accountId: number; baseUrl: string }) {
   const { rows } = await tx.client.query<SavedWorkout>(
     `select w.path, w.account_id is not null as "isOwn", coalesce(d.name, w.name) as name,

@@ -109,7 +109,7 @@ describe('rebuild', () => {
     const before = await tables()
     const damaged = {
       1: [`body = substr(body, 1, 300)`, 'gzip cannot be read'],
-      2: [`sha256 = repeat('0', 64)`, 'does not have its checksum'],
+      2: [`sha256 = repeat('0', 64)`, 'its checksum differs'],
       3: [`encoding = 'identity', body = 'no', sha256 = encode(sha256('no'), 'hex')`, 'is not JSON'],
       4: [`encoding = 'br'`, 'its encoding is "br"'],
     }

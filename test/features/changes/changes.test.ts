@@ -71,7 +71,7 @@ describe('musette changes', () => {
   it('refuses an unknown number', async () => {
     const ahead = await rig.musette(['changes', '--since', '999999'])
     expect(ahead).toMatchObject({ code: 2, stdout: '' })
-    expect(ahead.stderr).toContain('999999 is of another database, or of this one before a restore')
+    expect(ahead.stderr).toContain('999999 is from another database, or from this one before a restore')
   })
 
   it('--follow prints the next change at once, survives lost connections, and ends with its reader', async () => {

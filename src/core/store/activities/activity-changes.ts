@@ -9,18 +9,18 @@ import { activities } from '../schema/index.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 
-/** The columns of an activity that are set; the others stay. */
+/** The columns of an activity to set; the other columns keep their values. */
 export type ActivityChange = Readonly<Partial<typeof activities.$inferSelect>>
 
 const COLUMNS: Readonly<Record<string, { name: string; getSQLType(): string } | undefined>> =
   getTableColumns(activities)
-/** The few statements there are, by the columns they set. */
+/** Cached UPDATE statements, by the columns that they set; there are only a few. */
 const STATEMENTS = new Map<string, string>()
 
 /**
- * Sets columns of activities; a member that is undefined leaves its column as it is, and a row that has all the values already is
- * not written. One statement updates all rows that set the same columns, and its text is cached: drizzle needs a millisecond to
- * build it for sixty columns, for every activity.
+ * Sets columns of activities. An undefined member leaves its column unchanged, and a row that already has all values is not written. One
+ * statement updates all rows that set the same columns. Its text is cached, because drizzle takes a millisecond per activity to build it
+ * for sixty columns.
  */
 export async function updateActivities(tx: Tx, rows: ReadonlyArray<ActivityChange & { activityId: number }>) {
   const alike = new Map<string, Array<Record<string, unknown>>>()
@@ -47,10 +47,10 @@ function statementFor(keys: string): string {
   return made
 }
 
-/** Values that changed, each before and after: `{"xss":[old,new]}`. */
+/** Changed values, each as [before, after]: `{"xss":[old,new]}`. */
 export type Changes = Record<string, [Json, Json]>
 
-/** Finds the columns that `after` changes, by their names in the table. */
+/** Finds the columns that `after` would change, by column name, with both values. */
 export async function findChanges(tx: Tx, activityId: number, after: ActivityChange): Promise<Changes> {
   const record = Object.fromEntries(entriesOf(after).map(([key, value]) => [COLUMNS[key]?.name, value]))
   const { rows } = await tx.client.query<{ changes: Changes }>(
@@ -61,7 +61,7 @@ export async function findChanges(tx: Tx, activityId: number, after: ActivityCha
   return rows[0]?.changes ?? {}
 }
 
-/** The columns that are set, and their values; a start with its microseconds. */
+/** Returns the columns to set and their values; a start has its microseconds. */
 function entriesOf(change: ActivityChange): Array<[string, unknown]> {
   const { startedAt, startedAtLocal } = change
   const start = startedAt && { startedAt: exactStart(startedAt, startedAtLocal) }
@@ -69,7 +69,7 @@ function entriesOf(change: ActivityChange): Array<[string, unknown]> {
 }
 
 /**
- * Writes a start as ISO 8601 in UTC with the microseconds of its local time, which a Date does not hold. The offset of a time
+ * Formats a start as ISO 8601 in UTC with the microseconds of its local time, because a Date holds only milliseconds. The offset of a time
  * zone has no fractions of a second. `local` is `YYYY-MM-DD HH:MM:SS.ffffff`.
  */
 export function exactStart(startedAt: Date, local: string | null | undefined): string {
@@ -77,7 +77,7 @@ export function exactStart(startedAt: Date, local: string | null | undefined): s
   return startedAt.toISOString().replace('Z', `${beyondMs}Z`)
 }
 
-/** Everything that is derived from one answer with samples. */
+/** Everything derived from one answer that has samples. */
 export type DerivedDetail = Omit<Content, 'activityId'> & {
   readonly row: ActivityDetailRow
   readonly place: Place
@@ -88,22 +88,22 @@ export type DerivedDetail = Omit<Content, 'activityId'> & {
 
 type Row = typeof activities.$inferSelect
 
-/** Where an activity began, and the box around it, degrees; null without a position. */
+/** Start position and bounding box of an activity, degrees; null without a position. */
 export type Place = Readonly<Pick<Row, 'startLat' | 'startLng' | 'south' | 'north' | 'west' | 'east'>>
 
-/** The main run of the samples: how many are not of it, and when it begins; null without samples. */
+/** When the main run of samples begins, and how many samples fall outside it; null without samples. */
 export type Run = Readonly<Pick<Row, 'straySamples' | 'recordedFrom'>>
 
 /**
- * An activity's detail, one member for each column of `training.activities`; null where the service sent nothing. `elapsedS`
- * is the time from the first sample of the main run to the last, s, and is written only together with samples. Columns of the list that are
- * left out stay as they are.
+ * An activity's detail, one member for each column of `training.activities`; null if the service sent nothing. `elapsedS` is the time from
+ * the first to the last sample of the main run, s, and is written only together with samples. List columns that are left out keep their
+ * values.
  */
 export type ActivityDetailRow = Readonly<
   FieldRow<typeof DETAIL_FIELDS> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }
 >
 
-/** Converts a detail to the columns that it changes; without `content` those that are derived from the samples stay. */
+/** Returns the columns that a detail sets; without `content`, the columns derived from samples keep their values. */
 export function columnsOfDetail(
   row: ActivityDetailRow,
   content: { samples: Samples; place: Place } | undefined,
@@ -114,7 +114,7 @@ export function columnsOfDetail(
   return { ...rest, elapsedS: elapsedS ?? null, sampleCount: samples.count, ...place }
 }
 
-/** What a row holds of what the list and the detail both tell, before an answer is recorded; `started_at` as Postgres writes it in JSON. */
+/** The row's values, before an answer is recorded, of the fields that both list and detail have. `started_at` is in Postgres's JSON format. */
 export type KnownRow = Readonly<
   SqlRow<typeof LISTED_FIELDS> &
     Record<'list_fields' | 'detail_fields', DetailFields | null> & {
@@ -124,13 +124,13 @@ export type KnownRow = Readonly<
     }
 >
 
-/** The SQL of the columns of KnownRow, of the activity `a`. */
+/** SQL for the columns of KnownRow, from the activity `a`. */
 export const KNOWN_ROW = `a.name, a.description, a.activity_type, to_jsonb(a.started_at) #>> '{}' AS started_at, a.start_lat,
   a.timezone_source, a.list_fields, a.detail_fields`
 
 /**
- * Leaves out a start that is the known one when the answer tells no time zone for it and the row has one from elsewhere: from a
- * file, an activity nearby, a setting, or from the position of samples that stay or of the file.
+ * Leaves out the start and its time zone if the start is unchanged, the answer has no time zone, and the row has one from elsewhere: from a
+ * file, an activity nearby, a setting, the position of the file, or the position of samples that stay.
  */
 function withoutKnownStart(
   after: ActivityChange,
@@ -143,15 +143,15 @@ function withoutKnownStart(
   const isFound = !['service', 'unknown', losesPlace ? 'position' : null, null].includes(
     before.timezone_source,
   )
-  // A start that is damaged is mended.
+  // A damaged start is repaired.
   const isIntact = known !== undefined && before.started_at === known.replace(/\.?0*Z$/, '+00:00')
   return timezoneSource === 'unknown' && isFound && isIntact && fields.started_at === known ? rest : after
 }
 
-/** The fields of a detail that the list also has; a missing one is left out. */
+/** The fields of a detail that the list has too; missing fields are left out. */
 export type DetailFields = Readonly<Partial<SqlRow<typeof LISTED_FIELDS>> & { started_at?: string }>
 
-/** Returns the fields of a detail that the list also has. */
+/** Returns the fields of a detail that the list has too. */
 export function fieldsOfDetail(row: ActivityDetailRow): DetailFields {
   const { name, description, activityType, startedAt, startedAtLocal } = cleanRow(row)
   return {
@@ -163,9 +163,9 @@ export function fieldsOfDetail(row: ActivityDetailRow): DetailFields {
 }
 
 /**
- * Returns the name, description and type that a detail sets. A name or description changes when the detail's own value does, because
- * the row may hold a later one from the list; one that neither has sent was not set by the service. A list without a description
- * says nothing about it where the detail has one. What neither sends stays.
+ * Returns the name, description and type that a detail sets. A new name or description in the detail is set; an unchanged one is not,
+ * because the row may hold a later value from the list. A value in the row that neither list nor detail sent does not come from the service
+ * and is replaced. A list without a description does not clear the detail's description. Fields that neither sends keep their values.
  */
 function shownFields(fields: DetailFields, before: KnownRow): ActivityChange {
   const { list_fields: list, detail_fields: detail } = before
@@ -182,7 +182,7 @@ function shownFields(fields: DetailFields, before: KnownRow): ActivityChange {
   return { ...shown('name'), ...shown('description'), ...(activityType != null && { activityType }) }
 }
 
-/** Returns the columns that an answer sets in a row, without `content` those of its samples stay, and its fields that the list has, too. */
+/** Returns the columns that an answer sets in a row (without `content`, none that derive from samples), and its fields that the list has too. */
 export function columnsToWrite(
   row: ActivityDetailRow,
   { before, content }: { before: KnownRow; content: { samples: Samples; place: Place } | undefined },

@@ -8,20 +8,20 @@ import { copyRowsOut } from '../copy.ts'
 import { rawDocuments, rebuilds } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
-/** An answer in `training.raw_documents`; `sha256` is of the uncompressed answer, hex. */
+/** An answer as stored in `training.raw_documents`; `sha256` is the hex checksum of the uncompressed answer. */
 export type PackedDocument = { sha256: string; encoding: string; body: Buffer }
 
-// Of an answer of 987 kB, level 1 makes 227 kB in 4.8 ms and level 6 makes 183 kB in 15.5 ms; brotli 1 makes 201 kB in
-// 2.9 ms, but gzip is what every script can open. One chunk holds the whole result: each costs a turn of the event loop.
+// For an answer of 987 kB, gzip level 1 makes 227 kB in 4.8 ms and level 6 makes 183 kB in 15.5 ms. Brotli 1 makes 201 kB in 2.9 ms, but
+// every script can open gzip. One chunk holds the whole result, because each chunk costs a turn of the event loop.
 const GZIP = { level: 1, chunkSize: 512 * 1024 }
 
-/** Compresses an answer off the main thread; keeps its gzip when the service sent it compressed. */
+/** Compresses an answer off the main thread; reuses the service's gzip if the answer came compressed. */
 export async function packDocument(document: Buffer, gzipped?: Buffer): Promise<PackedDocument> {
   const body = gzipped ?? (await promisify(gzip)(document, GZIP))
   return { sha256: checksumOf(document), encoding: 'gzip', body }
 }
 
-/** Decompresses a stored answer, to at most `maxBytes`. Throws MusetteError `document_damaged` when it differs from its checksum. */
+/** Decompresses a stored answer to at most `maxBytes`. Throws MusetteError `document_damaged` if this fails or the checksum differs. */
 export async function unpackDocument({ sha256, encoding, body }: PackedDocument, maxBytes: number) {
   if (encoding !== 'gzip' && encoding !== 'identity')
     throw damaged(`its encoding is "${encoding}", not gzip or identity`)
@@ -29,11 +29,11 @@ export async function unpackDocument({ sha256, encoding, body }: PackedDocument,
   const document = await unpacking.catch((error: unknown) => {
     throw damaged(`its gzip cannot be read (${errorCode(error)})`)
   })
-  if (checksumOf(document) !== sha256) throw damaged('it does not have its checksum')
+  if (checksumOf(document) !== sha256) throw damaged('its checksum differs')
   return document
 }
 
-// Half a millisecond for 987 kB; the asynchronous function copies the answer first, which costs more.
+// Takes 0.5 ms for 987 kB. The asynchronous function copies the answer first, which costs more.
 function checksumOf(document: Buffer): string {
   return createHash('sha256').update(document).digest('hex')
 }
@@ -42,7 +42,7 @@ function damaged(reason: string): MusetteError {
   return new MusetteError('document_damaged', `the stored answer is damaged: ${reason}`)
 }
 
-/** Finds the stored answers of activities, by `activity_id`. By COPY, because the driver gets a body as text of twice the length. */
+/** Finds the stored answers of activities, by `activity_id`. Uses COPY, because a query would return each body as text of twice the length. */
 export async function findRawDocuments(
   tx: Tx,
   activityIds: readonly number[],
@@ -59,7 +59,7 @@ export async function findRawDocuments(
   )
 }
 
-/** Replaces the stored answers of activities; one that is not kept (undefined) is removed: the samples no longer come from it. */
+/** Replaces the stored answers of activities. Without `rawDocument`, deletes the stored answer, because the samples no longer come from it. */
 export async function replaceRawDocuments(
   tx: Tx,
   answers: ReadonlyArray<{ activityId: number; requestedAt: Date; rawDocument?: PackedDocument | undefined }>,
@@ -73,10 +73,10 @@ export async function replaceRawDocuments(
   if (documents.length > 0) await tx.db.insert(rawDocuments).values(documents)
 }
 
-/** An activity to rebuild, and the size of its stored answer, bytes; null when none is kept. */
+/** An activity to rebuild; `bytes` is the size of its stored answer, null if none is stored. */
 export type RebuildItem = Readonly<{ activityId: number; path: string; bytes: number | null }>
 
-/** Finds the activities of an account, also absent ones, in the order of their ids; with `paths` only those. */
+/** Finds an account's activities, including absent ones, in the order of their ids; with `paths`, only those with these paths. */
 export async function findRebuildItems(
   tx: Tx,
   { accountId, paths }: { accountId: number; paths?: readonly string[] | undefined },
@@ -90,18 +90,18 @@ export async function findRebuildItems(
   return rows
 }
 
-/** How far an unfinished rebuild of an account has come. */
+/** Progress of an account's unfinished rebuild. */
 export type RebuildProgress = {
-  /** of the program, because another version may derive other values */
+  /** the program's version, because another version may derive different values */
   version: string
   startedAt: Date
-  /** the activity id up to which all are done */
+  /** all activities up to this id are done */
   through: number
-  /** activity ids up to `through` that could not be rebuilt */
+  /** ids up to `through` of activities that could not be rebuilt */
   failed: number[]
 }
 
-/** Finds the progress of an account's unfinished rebuild; undefined when the last one came to its end. */
+/** Finds the progress of an account's unfinished rebuild; returns undefined if the last rebuild finished. */
 export async function findRebuildProgress(tx: Tx, accountId: number): Promise<RebuildProgress | undefined> {
   const [row] = await tx.db.select().from(rebuilds).where(eq(rebuilds.accountId, accountId))
   return row

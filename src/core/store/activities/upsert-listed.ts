@@ -5,7 +5,7 @@ import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { exactStart } from './activity-changes.ts'
 
-/** An entry of the activity list. `startedAtLocal`: `YYYY-MM-DD HH:MM:SS` by `timezone`, which is `unknown` when only UTC is sent. */
+/** An entry of the activity list. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` in `timezone`; `timezoneSource` is `unknown` if only UTC is sent. */
 export type ListedActivity = Readonly<
   Pick<typeof activities.$inferSelect, 'path' | ListColumn> & {
     sigManual?: string | null
@@ -16,16 +16,16 @@ export type ListedActivity = Readonly<
 type ListedCounts = { inserted: number; marked: number }
 
 /**
- * Decides about a known activity with an unchanged entry that is neither absent nor failed for good. `fetch` makes it wanted, `leave` does
- * nothing. A poll makes it wanted when its path is in `changed`, else fetches it once more after a pause, which grows from `firstPauseMs`
- * to `lastPauseMs` with the time since its last change.
+ * What to do with a known activity whose entry is unchanged and that is neither absent nor failed for good. `fetch` makes it wanted,
+ * `leave` does nothing. With `changed`, an activity whose path is in the set becomes wanted. Any other is fetched once more after a pause,
+ * which grows from `firstPauseMs` to `lastPauseMs` with the time since the activity's last change.
  */
 export type WhenSame =
   | 'fetch'
   | 'leave'
   | { changed: ReadonlySet<string>; firstPauseMs: number; lastPauseMs: number }
 
-// One statement then holds about a megabyte of JSON.
+// Maximum entries per statement: about a megabyte of JSON.
 const BATCH = 5_000
 
 const ENTRIES = `entries AS (
@@ -33,10 +33,10 @@ const ENTRIES = `entries AS (
     started_at timestamptz, timezone text, started_at_local timestamp, timezone_source text, fields jsonb, wanted boolean))
   WITH ORDINALITY)`
 
-// A value of the detail stays until a newer detail comes. Only a name or description also changes when the list's own value
-// changes. An entry without a name or type keeps what is known. A name, description or type that neither the list nor the detail has
-// sent was not set by the service, and counts as changed. An unreadable start is no change and does not replace a readable one. An entry that says only
-// UTC does not replace a zone that was found.
+// A detail's value stays until a newer detail comes. Only a name or description also changes if the list's own value changes. An entry
+// without a name or type keeps the known one. A name, description or type that neither list nor detail sent does not come from the service
+// and counts as changed. An unreadable start is no change and does not replace a readable one. An entry with only UTC does not replace a
+// time zone that was found.
 const UPDATE = `WITH ${ENTRIES},
 before AS (
   SELECT a.activity_id, known.list AS list_fields, known.changed OR e.wanted AS wanted,
@@ -87,7 +87,7 @@ UPDATE training.activities a SET
 FROM before b WHERE a.activity_id = b.activity_id
 RETURNING b.wanted`
 
-// Orders the rows explicitly, so that the ids follow the order of the entries: a join keeps no order.
+// Orders the rows explicitly, because a join keeps no order and the ids must follow the order of the entries.
 const INSERT = `WITH ${ENTRIES}
 INSERT INTO training.activities (account_id, path, name, description, activity_type, started_at, timezone,
   started_at_local, timezone_source, list_fields, detail_state, listed_at, wanted_at)
@@ -99,11 +99,11 @@ ORDER BY e.ordinality
 ON CONFLICT (account_id, path) DO NOTHING`
 
 /**
- * Writes entries of the activity list (service document, "Activity list entry"). Returns how many rows were inserted and how
- * many known ones became wanted: their entry has changed, they were absent, or they failed without a next fetch. `whenSame`
- * decides about the others. Rows that await samples or have failed keep that state and are due at once. Values of the detail
- * stay, except for a rename. A trigger writes changes of an activity that was fetched before to `activity_revisions`. `listedAt` is the time
- * of the request. Of two entries with one path the last one counts.
+ * Writes entries of the activity list (service document, "Activity list entry"). Returns how many rows were inserted, and how many known
+ * activities became wanted. Known activities become wanted if their entry changed, they were absent, or they failed without a next fetch;
+ * `whenSame` decides about the others. Rows that await samples or have failed keep that state and become due at once. Values of the detail
+ * stay, except after a rename. A trigger records changes of already fetched activities in `activity_revisions`. `listedAt` is the time of
+ * the request. If two entries have the same path, the last one counts.
  */
 export async function upsertListed(
   tx: Tx,
@@ -117,17 +117,17 @@ export async function upsertListed(
   const { accountId, listedAt, whenSame = 'fetch' } = input
   const pauses = typeof whenSame === 'object' ? whenSame : { firstPauseMs: 0, lastPauseMs: 0 }
   const entries = [...new Map(input.entries.map((entry) => [cleanText(entry.path), entry])).values()]
-  // The newest activities are fetched first and get the lowest ids: the index works best when samples lie in the order of ids.
+  // The newest activities are fetched first, so they get the lowest ids: the index works best if samples lie in the order of ids.
   const rows = entries
     .toSorted((a, b) => startOf(b) - startOf(a))
     .map((entry) => {
       const wanted = typeof whenSame === 'object' ? whenSame.changed.has(entry.path) : whenSame === 'fetch'
-      // A column that an entry does not tell is left out, which means NULL.
+      // A column that the entry lacks is left out, which means NULL.
       const fields = fieldsOfEntry(entry)
       return { ...fields, path: cleanText(entry.path), timezone_source: entry.timezoneSource, fields, wanted }
     })
   const counts: ListedCounts = { inserted: 0, marked: 0 }
-  // For the trigger that writes revisions, at the end of the transaction.
+  // Read by the trigger that writes revisions at the end of the transaction.
   await tx.client.query(`SELECT set_config('musette.listed_at', $1, true)`, [listedAt.toISOString()])
   for (let start = 0; start < rows.length; start += BATCH) {
     const values = [JSON.stringify(rows.slice(start, start + BATCH)), accountId, listedAt]
@@ -143,12 +143,12 @@ export async function upsertListed(
   return counts
 }
 
-/** Returns the start of an activity, ms since 1970; one without a start sorts before all others. */
+/** Returns an activity's start, ms since 1970; an activity without a start counts as the oldest. */
 function startOf({ startedAt }: ListedActivity): number {
   return startedAt?.getTime() ?? Number.MIN_SAFE_INTEGER
 }
 
-/** Returns the values of an entry; a missing name, type or start keeps the last one. */
+/** Returns the fields of an entry. A missing name, type or start is left out, so that the known value stays. */
 export function fieldsOfEntry(entry: ListedActivity): Record<string, string | null> {
   const [name, type] = [cleanNullable(entry.name), cleanNullable(entry.activityType)]
   const { startedAt, startedAtLocal, timezone, sigManual = null, sigError = null } = entry
@@ -167,7 +167,7 @@ export function fieldsOfEntry(entry: ListedActivity): Record<string, string | nu
 
 export type KnownActivity = Awaited<ReturnType<typeof findKnownActivities>>[number]
 
-/** Finds every activity of an account, absent ones too, to compare with the service's whole list. */
+/** Finds all activities of an account, including absent ones, for a comparison with the service's whole list. */
 export async function findKnownActivities(tx: Tx, accountId: number) {
   const { activityId, path, startedAt, absentSince, listedAt, wantedAt, detailState, name } = activities
   return await tx.db
@@ -176,7 +176,7 @@ export async function findKnownActivities(tx: Tx, accountId: number) {
     .where(eq(activities.accountId, accountId))
 }
 
-/** Marks activities as missing since `absentSince`, until the service lists them again. Returns the number of new marks. */
+/** Marks activities as absent since `absentSince`, until the service lists them again. Returns how many were newly marked. */
 export async function recordAbsent(
   tx: Tx,
   input: { accountId: number; activityIds: readonly number[]; absentSince: Date },

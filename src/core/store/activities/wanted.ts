@@ -28,12 +28,12 @@ const COLUMNS = {
 
 const select = (tx: Tx) => tx.db.select(COLUMNS).from(activities)
 
-/** What a fetch needs of an activity. `sampleCount` and `valueCount` are 0 before the first answer with them; `duration` is in s. */
+/** The columns that a fetch needs. `sampleCount` and `valueCount` are 0 before the first answer with samples or values; `duration` is in s. */
 export type WantedActivity = Readonly<Awaited<ReturnType<typeof select>>[number]>
 
 /**
- * Finds the activities of an account that are due at `now`, newest start first: the wanted ones, and those whose next fetch
- * has come, also mirrored ones. Absent ones are left out, and failed ones without a next fetch.
+ * Finds an account's activities that are due at `now`, newest start first: wanted ones, and those whose next fetch is due, including
+ * mirrored ones. Leaves out absent activities, and failed ones without a next fetch.
  */
 export async function findWanted(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function findWanted(
     .limit(input.limit)
 }
 
-/** Finds the signed-in accounts with an activity that is due at `now`, oldest first, in one query for all accounts. */
+/** Finds the signed-in accounts that have an activity due at `now`, oldest account first, in one query. */
 export async function findAccountsWithWanted(tx: Tx, now: Date): Promise<Account[]> {
   const due = tx.db
     .select({ accountId: activities.accountId })
@@ -68,7 +68,7 @@ function isDue(now: Date): SQL | undefined {
   )
 }
 
-/** Finds the mirrored activities that were compared the longest time ago, never first; none while one of the account is due. */
+/** Finds the mirrored activities with the oldest comparison, never compared ones first. Returns none while an activity of the account is due. */
 export async function findLeastVerified(
   tx: Tx,
   { accountId, limit, now }: { accountId: number; limit: number; now: Date },
@@ -81,7 +81,7 @@ export async function findLeastVerified(
     .limit(limit)
 }
 
-/** Finds mirrored activities of an account to compare: those of the paths, `sample` at random, or all. */
+/** Finds an account's mirrored activities to compare: those with the given paths, `sample` random ones, or all. */
 export async function findToVerify(
   tx: Tx,
   { accountId, choice }: { accountId: number; choice: VerifyChoice },
@@ -92,7 +92,7 @@ export async function findToVerify(
   return await query.orderBy(desc(activities.activityId))
 }
 
-/** The activities to compare: `all`, some at random, or those of paths. */
+/** Which activities to compare: all, `sample` random ones, or those with these paths. */
 export type VerifyChoice = { all: true } | { sample: number } | { paths: readonly string[] }
 
 function isMirrored(accountId: number): SQL | undefined {
@@ -104,8 +104,9 @@ function isMirrored(accountId: number): SQL | undefined {
 }
 
 /**
- * Makes activities wanted as if they had never been fetched: without the hash of the summary the samples are fetched too. Either those of
- * `paths`, or those from the day `since` (as midnight UTC) on; absent ones stay. Returns the marked paths.
+ * Marks activities as wanted as if they had never been fetched: without the hash of the summary, the next fetch includes the samples.
+ * Selects the activities with `paths`, or those that started on or after the day `since` (midnight UTC). Skips absent ones. Returns the
+ * marked paths.
  */
 export async function recordRefetch(
   tx: Tx,
@@ -124,13 +125,13 @@ export async function recordRefetch(
   return rows.map(({ path }) => path)
 }
 
-/** Finds one activity for a fetch; undefined when the id is unknown. */
+/** Finds one activity for a fetch; returns undefined if the id is unknown. */
 export async function findActivity(tx: Tx, activityId: number): Promise<WantedActivity | undefined> {
   const [row] = await select(tx).where(eq(activities.activityId, activityId))
   return row
 }
 
-/** Finds the path of the newest activity that is mirrored; undefined when there is none. */
+/** Finds the path of the newest mirrored activity; returns undefined if there is none. */
 export async function findMirroredPath(tx: Tx, accountId: number): Promise<string | undefined> {
   const [row] = await tx.db
     .select({ path: activities.path })
@@ -141,10 +142,10 @@ export async function findMirroredPath(tx: Tx, accountId: number): Promise<strin
   return row?.path
 }
 
-/** Numbers of listed activities by state, and of absent ones. */
+/** Number of listed activities by state, and of absent ones. */
 type StateCounts = Record<DetailState | 'absent', number>
 
-/** Counts an account's activities by state; an absent one counts as absent only. */
+/** Counts an account's activities by state; an absent activity counts only as absent. */
 export async function countByState(tx: Tx, accountId: number): Promise<StateCounts> {
   const counts: StateCounts = { wanted: 0, awaiting_samples: 0, mirrored: 0, failed: 0, absent: 0 }
   const state = sql<
@@ -159,7 +160,7 @@ export async function countByState(tx: Tx, accountId: number): Promise<StateCoun
   return counts
 }
 
-/** Counts an account's activities that were ever fetched, and finds the day of the newest listed one (`2026-11-20`). */
+/** Counts an account's activities that were ever fetched, and finds the local date of the newest listed one (`2026-11-20`). */
 export async function findFetched(tx: Tx, accountId: number) {
   const [row] = await tx.db
     .select({

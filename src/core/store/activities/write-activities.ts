@@ -26,42 +26,42 @@ import { type PackedDocument, replaceRawDocuments } from './raw-documents.ts'
 import { fieldsOfEntry, type ListedActivity } from './upsert-listed.ts'
 
 /**
- * The activity of an answer, and when the answer was requested and recorded, by the same clock. Times of the row that lie
- * after `recordedAt` were written while that clock was ahead, and do not count as newer.
+ * The activity that an answer is about, and when the answer was requested and recorded, by the same clock. A time in the row after
+ * `recordedAt` was written while that clock was ahead, and does not count as newer.
  */
 type AnswerKey = { activityId: number; requestedAt: Date; recordedAt?: Date }
 
-/** One answer about one activity. It is dropped when it was requested before the row's own. */
+/** One answer about one activity. It is dropped if the row holds an answer that was requested later. */
 export type AnsweredDetail = AnswerKey &
   Omit<DerivedDetail, 'samples'> & {
-    /** undefined: the answer had no session data; the samples and everything derived from them stay */
+    /** undefined if the answer had no session data; then the samples and everything derived from them stay */
     samples?: Samples | undefined
     rawDocument?: PackedDocument | undefined
     detailState: 'mirrored' | 'awaiting_samples'
     nextFetchAt: Date | null
-    /** fetches since the last complete one; 0 by default */
+    /** fetches since the last complete fetch; 0 by default */
     fetchAttempts?: number
-    /** what a comparison with the tables found in the samples and what is derived from them, for the revision */
+    /** differences in samples and derived values that a comparison with the tables found, for the revision */
     contentChanges?: Changes
   }
 
-/** What was derived from the stored answer of an activity, and the checksum of that answer. */
+/** Values derived from an activity's stored answer, and the checksum of that answer. */
 export type StoredDetail = DerivedDetail & { readonly activityId: number; readonly sha256: string }
 
 /**
- * `written` and `replaced` count samples: those that were written, and those that the row counted before; 0 when all were right.
- * `older`: the row holds an answer that was requested later. `newer`: the activity has another stored answer by now, or none, or is
- * gone. `locked`: another transaction holds its row. Nothing was written in these cases.
+ * `written` and `replaced` count samples: those written now, and those that the row had before; both are 0 if all samples were right.
+ * `older`: the row holds an answer that was requested later. `newer`: the activity now has another stored answer or none, or no longer
+ * exists. `locked`: another transaction holds its row. Only `written` writes anything.
  */
 export type Written = { result: 'written' | 'older' | 'newer' | 'locked'; written: number; replaced: number }
 
 /**
- * Writes different activities (service document, "Activity detail") with their samples, everything derived from them, raw documents and
- * revisions, all in the transaction of `tx`; several together cost much less than one at a time. Samples of a stored answer that are right are
- * not written again. An answer without samples does not delete existing ones, and a change that was listed after `requestedAt` keeps an activity
- * wanted. A stored answer tells nothing about the service: there is no revision, and states, times of fetches and names that the list
- * changed stay. Throws MusetteError `activity_unknown` for one answer. For several activities it does not wait for a locked row, because
- * two batches that wait for each other would deadlock, and throws `activity_busy` for an answer when a row is locked or does not exist.
+ * Writes answers about different activities (service document, "Activity detail") with samples, derived values, raw documents and
+ * revisions, in the transaction of `tx`. A batch costs much less than single writes. Samples of a stored answer that are already right are
+ * not rewritten. An answer without samples does not delete existing ones. A change that was listed after `requestedAt` keeps an activity
+ * wanted. A stored answer says nothing about the service, so it writes no revision, and states, fetch times and names changed by the list
+ * stay. For a single answer, throws MusetteError `activity_unknown` if the activity does not exist. A batch does not wait for locked rows,
+ * because two batches could deadlock: it throws `activity_busy` for an answer whose row is locked or does not exist.
  */
 export async function writeActivities(
   tx: Tx,
@@ -78,7 +78,7 @@ export async function writeActivities(
     ends.push(end)
     const isStored = 'sha256' in input
     if (isStored && before?.sha256 !== input.sha256) {
-      // One by itself has waited for its row, so it does not exist any more.
+      // A single input has waited for its row, so a missing row no longer exists.
       end.result = inputs.length > 1 && !before ? 'locked' : 'newer'
       continue
     }
@@ -101,7 +101,7 @@ export async function writeActivities(
     if (!isStored) await recordContentChanges(tx, input)
     if (!content) continue
     if (!isStored) documents.push(input)
-    // The count may be damaged. Before the first fetch there are none to delete.
+    // The row's count may be wrong. Before the first fetch there are no samples to delete.
     const hasContent = isStored || count > 0 || (before.fetched && content.samples.count > 0)
     const keepsSamples = isStored && (await holdsSamples(tx, input))
     contents.push({ ...input, ...content, hasContent, keepsSamples })
@@ -116,16 +116,16 @@ export async function writeActivities(
 type Before = KnownRow & {
   activity_id: number
   fetched: boolean
-  /** has an answer that was requested later */
+  /** the row holds an answer that was requested later */
   older: boolean
-  /** listed since with a change */
+  /** a change was listed after the request */
   wanted_since: boolean
   listed_since: boolean
   sample_count: number | null
-  /** of the stored answer; null without one */
+  /** checksum of the stored answer; null without one */
   sha256: string | null
   document_at: Date | null
-  /** an answer came after the stored one: without samples, or with an unchanged summary */
+  /** an answer came after the stored one, without samples or with an unchanged summary */
   answered_since: boolean
   listed_at: Date
   summary: unknown
@@ -134,8 +134,8 @@ type Before = KnownRow & {
 
 const LOCK = 'SELECT activity_id FROM training.activities WHERE activity_id = ANY ($1) FOR UPDATE'
 
-// A statement of its own: the one above, when it waits for a lock, still sees the stored answers of before. Postgres compares the times,
-// which it holds to the microsecond; one after `recordedAt` was written by a clock that was ahead.
+// A separate statement, because LOCK sees the stored answers as of before it waits for a row. Postgres compares the times, because it holds
+// their microseconds. A time after `recordedAt` was written while the clock was ahead.
 const FIND = `
   SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count, a.summary_hash, ${KNOWN_ROW},
     coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,
@@ -146,7 +146,7 @@ const FIND = `
   FROM unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) AS asked (activity_id, at, recorded_at)
     JOIN training.activities a USING (activity_id) LEFT JOIN training.raw_documents r USING (activity_id)`
 
-/** Locks the rows of activities until the transaction ends, for several only those that are not locked, and finds what they hold. */
+/** Locks the rows of activities until the transaction ends and returns them by id. If there are several, skips rows that are already locked. */
 async function lockRows(
   tx: Tx,
   inputs: ReadonlyArray<{ activityId: number; requestedAt?: Date; recordedAt?: Date }>,
@@ -166,7 +166,7 @@ async function lockRows(
   return new Map(rows.map((row) => [row.activity_id, row]))
 }
 
-/** Makes the columns that an input sets, from those that it shows (`after`). */
+/** Returns the columns that an input sets: all of `after`, or only those of the samples if the row shows a later answer than a stored one. */
 function columnsOf(
   input: AnsweredDetail | StoredDetail,
   before: Before,
@@ -187,13 +187,13 @@ function columnsOf(
     detailFields: fields,
     summary: cleanJson(input.summary),
   }
-  // Without a hash the activity is to be fetched again with its samples, which a stored answer must not prevent.
+  // A missing hash makes the next fetch include the samples, which a stored answer must not prevent.
   if (isStored) return before.summary_hash === null ? shown : { ...shown, summaryHash }
   const verified = samples && { verifiedAt: input.requestedAt }
   return { ...shown, summaryHash, ...verified, ...bookkeeping(input, before) }
 }
 
-/** Makes the columns about the fetch. An activity that was listed meanwhile keeps its next fetch: the answer may be older. */
+/** Returns the columns about the fetch. An activity that was listed after the request keeps its next fetch, because the answer may be older. */
 function bookkeeping(
   input: Pick<AnsweredDetail, 'requestedAt' | 'detailState' | 'nextFetchAt' | 'fetchAttempts'>,
   before: Before,
@@ -209,8 +209,8 @@ function bookkeeping(
 }
 
 /**
- * Tells whether the row shows the stored answer and not a later one without samples, which changed the summary and kept the samples.
- * The summary is compared too, because the hash may be missing, damaged, or computed otherwise by an older version.
+ * Reports whether the row shows the stored answer, and not a later answer without samples that changed only the summary. Compares the
+ * summary too, because the hash may be missing, damaged, or computed differently by an older version.
  */
 function isShown(input: StoredDetail, fields: DetailFields, before: Before): boolean {
   if (!before.answered_since || before.summary_hash === input.summaryHash) return true
@@ -220,7 +220,7 @@ function isShown(input: StoredDetail, fields: DetailFields, before: Before): boo
   return sameNames && isDeepStrictEqual(before.summary, cleanJson(input.summary))
 }
 
-/** Begins the revision of an answer by what differs in the samples; the trigger that writes revisions adds the columns of the activity. */
+/** Starts an answer's revision with the differences in the samples; the trigger that writes revisions adds the columns of the activity. */
 async function recordContentChanges(
   tx: Tx,
   { activityId, requestedAt, contentChanges = {} }: AnsweredDetail,
@@ -232,8 +232,8 @@ async function recordContentChanges(
 }
 
 /**
- * Records that the summary requested at `requestedAt` is the mirrored one. Only for an activity that has its samples. The
- * activity stays wanted when a change was listed since. An answer older than the row's own changes nothing.
+ * Records that the summary requested at `requestedAt` equals the mirrored one, for an activity that has its samples. The activity stays
+ * wanted if a change was listed since. An answer older than the row's own changes nothing.
  */
 export async function recordUnchanged(tx: Tx, answer: AnswerKey): Promise<void> {
   const { requestedAt } = answer
@@ -243,7 +243,7 @@ export async function recordUnchanged(tx: Tx, answer: AnswerKey): Promise<void> 
 }
 
 /**
- * Records that a fetch failed; the next one begins at `nextFetchAt` (null: when the activity is listed again). `attempts`
+ * Records that a fetch failed. The next fetch begins at `nextFetchAt`, or when the activity is listed again if that is null. `attempts`
  * counts the fetches since the last successful one. A failure older than the row's own answer changes nothing.
  */
 export async function recordFetchFailure(
@@ -260,7 +260,7 @@ export async function recordFetchFailure(
   await updateUnlessOlder(tx, input, () => failed)
 }
 
-/** Records that the answer of `requestedAt`, samples and all, is what the tables hold. An answer older than the row's changes nothing. */
+/** Records that the tables hold exactly the answer of `requestedAt`, including its samples. An answer older than the row's changes nothing. */
 export async function recordVerified(tx: Tx, answer: AnswerKey): Promise<void> {
   await updateUnlessOlder(tx, answer, () => ({ verifiedAt: answer.requestedAt }))
 }
@@ -272,9 +272,9 @@ async function updateUnlessOlder(tx: Tx, answer: AnswerKey, change: (before: Bef
 }
 
 /**
- * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns, summary, every
- * sample with its extras, power curve, intensity and measures; and what the list said last with `entry`, when it was listed after that.
- * Returns undefined when the row has a newer answer. The row is locked against changes until the transaction ends; nothing is written.
+ * Compares what the tables hold of an activity with what an answer with samples would write: columns, summary, every sample with its
+ * extras, power curve, intensity and measures. Also compares the last values of the list with `entry`, if `entry` was listed later. Returns
+ * undefined if the row has a newer answer. Locks the row until the transaction ends; writes nothing.
  */
 export async function findDifferences(
   tx: Tx,
@@ -299,7 +299,7 @@ export async function findDifferences(
     })),
     ...compareMembers('list_fields', held.list_fields, list),
     ...compareMembers('detail_fields', held.detail_fields, fields),
-    // A differing column already shows the difference of the summary.
+    // A differing column already shows that the summary differs.
     ...(Object.keys(changes).length > 0
       ? []
       : compareMembers('summary', held.summary, cleanJson(input.summary))),

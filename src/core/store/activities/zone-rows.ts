@@ -6,11 +6,11 @@ type Row = typeof activities.$inferSelect
 /** The stored facts about the time zone of an activity with a known start. */
 export type ZoneFacts = Readonly<
   Pick<Row, 'activityId' | 'timezone' | 'timezoneSource' | 'startLat' | 'startLng'> & {
-    /** whole milliseconds */
+    /** in whole milliseconds */
     startedAt: Date
-    /** wall clock minus UTC, s */
+    /** local time minus UTC, s */
     offsetS: number | null
-    /** wall clock minus UTC in the FIT file that the activity was made from, s */
+    /** local time minus UTC in the FIT file that the activity was made from, s */
     fileOffsetS: number | null
     /** the first position in that FIT file, degrees */
     fileLat: number | null
@@ -18,7 +18,7 @@ export type ZoneFacts = Readonly<
   }
 >
 
-/** A new time zone for an activity, with the stored facts that it was found from. */
+/** A new time zone of an activity, with the stored facts that it was found from. */
 export type ZoneChange = Readonly<{
   timezone: string
   timezoneSource: NonNullable<Row['timezoneSource']>
@@ -26,7 +26,7 @@ export type ZoneChange = Readonly<{
   was: ZoneFacts
 }>
 
-/** Finds the stored evidence of the time zones of an account's activities, in the order of their starts. */
+/** Finds the stored facts about the time zones of an account's activities, earliest start first. */
 export async function findZoneFacts(tx: Tx, accountId: number): Promise<ZoneFacts[]> {
   const { rows } = await tx.client.query<ZoneFacts>(
     `SELECT a.activity_id AS "activityId", date_trunc('milliseconds', a.started_at) AS "startedAt", a.timezone,
@@ -45,7 +45,7 @@ export async function findZoneFacts(tx: Tx, accountId: number): Promise<ZoneFact
   return rows
 }
 
-/** Writes time zones and wall clocks, unless the facts behind them have changed. Returns the number of changed rows. */
+/** Writes time zones and local starts, unless the facts behind them have changed. Returns the number of changed rows. */
 export async function recordZones(tx: Tx, changes: readonly ZoneChange[]): Promise<number> {
   const found = changes.map(({ was, ...zone }) => ({ ...was, ...zone, wasSource: was.timezoneSource }))
   const { rowCount } = await tx.client.query(

@@ -3,13 +3,13 @@ import { errorLine } from '../../../kit/errors.ts'
 import { PostgresClient } from '../../../kit/postgres-client.ts'
 import { type JoinedSignal, joinSignals, MINUTE, SECOND, sleep } from '../../../kit/time.ts'
 
-/** The pauses between two attempts to connect, and after a connection that was lost. */
+/** Pauses before the next attempt to connect, and before reconnecting after a lost connection, ms. */
 const [CONNECT_AGAIN_MS, LOST_MS] = [MINUTE, SECOND]
 
 /**
- * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that come, go
- * or sign in. While it cannot be made, or behind a pooler that passes no notifications on, `wait` takes its whole time; a lost connection
- * ends a wait after a second, and is made again.
+ * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that are added,
+ * removed or signed in. While it cannot connect, or if a pooler drops notifications, `wait` takes its full time. A lost connection ends a
+ * wait after a second and is reopened.
  */
 export function openChangeListener(
   deps: { log: Logger },
@@ -20,7 +20,7 @@ export function openChangeListener(
   let client: PostgresClient | undefined
   let connectAt = 0
 
-  /** Ends this wait, or the next one, as a change does. */
+  /** Ends the current wait or the next one, as a change does. */
   const wake = () => {
     heard = true
     waiting?.abort()
@@ -36,7 +36,7 @@ export function openChangeListener(
     const lose = (reason: unknown) => {
       if (client === made) {
         client = undefined
-        // Until then the reader's pool has noticed which of its own are lost, too.
+        // By then the reader's pool has noticed which of its own connections are lost.
         setTimeout(() => {
           connectAt = 0
           wake()
@@ -46,20 +46,20 @@ export function openChangeListener(
       made.end().catch(() => undefined)
     }
     made.on('error', lose)
-    made.on('end', () => lose(new Error('the server ended it')))
+    made.on('end', () => lose(new Error('the server closed it')))
     made.on('notification', wake)
     try {
       await made.connect()
       await made.query(`LISTEN ${options.channel}`)
       client = made
-      // What was committed before is found by the reader's next look.
+      // The reader must look once for changes that were committed before.
       heard = true
     } catch (error) {
       lose(error)
     }
   }
   return {
-    /** Resolves when changes were committed since the last call, after `ms`, or when the signal aborts; it never throws. */
+    /** Resolves once changes have been committed since the last call, after `ms`, or when the signal aborts. Never throws. */
     async wait(ms: number, signal: AbortSignal): Promise<void> {
       await connect()
       if (!heard) {

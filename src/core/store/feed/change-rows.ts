@@ -2,7 +2,7 @@ import { ConfigError } from '../../../kit/errors.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 
-/** One thing that became different, a row of `training.changes`. `at` is ISO 8601 in UTC with microseconds. */
+/** One change in the mirror, a row of `training.changes`. `at` is ISO 8601 in UTC with microseconds. */
 export type Change = Readonly<{
   changeId: number
   /** null for the default workout list */
@@ -15,8 +15,8 @@ export type Change = Readonly<{
 }>
 
 /**
- * Finds the settled changes after the number `after` in their order, of one account or of all, at most `limit`; a restore concerns every
- * account. `waiting`: others are recorded, but a transaction that still runs may come before them.
+ * Finds at most `limit` settled changes after the number `after`, in their order, of one account or of all; a restore concerns every
+ * account. `waiting`: later changes are recorded, but a transaction that still runs may add changes before them.
  */
 export async function findChanges(
   tx: Tx,
@@ -39,7 +39,7 @@ export async function findChanges(
   return { changes: rows, waiting: found.rows.length > 0 }
 }
 
-/** Finds the number of the newest change; 0 without any. */
+/** Returns the number of the newest change, or 0 if there is none. */
 export async function findNewestChange(tx: Tx): Promise<number> {
   const { rows } = await tx.client.query<{ newest: number }>(
     'SELECT coalesce(max(change_id), 0)::float8 AS newest FROM training.changes',
@@ -47,7 +47,7 @@ export async function findNewestChange(tx: Tx): Promise<number> {
   return rows[0]?.newest ?? 0
 }
 
-/** Finds the accounts with changes after the number `since`; all of them without one, and when the database has moved since, because changes may be lost. */
+/** Finds the accounts with changes after the number `since`; all accounts without `since`, or after a restore, which may have lost changes. */
 export async function findChangedAccounts(tx: Tx, since = -1): Promise<{ accountId: number }[]> {
   const { rows } = await tx.client.query<{ accountId: number }>(
     `WITH later AS (SELECT account_id, kind FROM training.changes WHERE change_id > $1)
@@ -59,8 +59,8 @@ export async function findChangedAccounts(tx: Tx, since = -1): Promise<{ account
 }
 
 /**
- * Checks that every change after the number `since` is still there. Throws ConfigError `changes_pruned` when some may have been
- * deleted, and `changes_unknown` when no change had that number: the reader knows another database.
+ * Checks that every change after the number `since` still exists. Throws ConfigError `changes_pruned` if some may have been deleted, and
+ * `changes_unknown` if no change had that number, because the reader then knows another database.
  */
 export async function checkSince(tx: Tx, since: number): Promise<void> {
   const { rows } = await tx.client.query<{ first: number | null; last: number | null }>(
@@ -68,25 +68,25 @@ export async function checkSince(tx: Tx, since: number): Promise<void> {
   )
   const { first = null, last = null } = rows[0] ?? {}
   const readAnew =
-    'read the tables anew, and then the changes from now on: select max(change_id) from training.changes'
+    'read the tables again, and then the changes that follow: select max(change_id) from training.changes'
   if (since > (last ?? 0)) {
     throw new ConfigError(
       'changes_unknown',
-      `the newest change is ${last ?? 0}, so ${since} is of another database, or of this one before a restore; ${readAnew}`,
+      `the newest change is ${last ?? 0}, so ${since} is from another database, or from this one before a restore; ${readAnew}`,
     )
   }
   if (first !== null && since > 0 && since < first) {
     throw new ConfigError(
       'changes_pruned',
-      `the oldest change that is kept is ${first}, and those before it are deleted, perhaps some after ${since}; ${readAnew}`,
+      `changes before ${first} have been deleted, perhaps some after ${since}; ${readAnew}`,
     )
   }
 }
 
-/** How many rows one statement deletes. */
+/** Maximum rows that one statement deletes. */
 const PRUNED_AT_ONCE = 10_000
 
-/** Deletes at most `limit` changes that are older than 90 days, and returns how many. The newest of them stays, to show what a reader missed. */
+/** Deletes at most `limit` changes older than 90 days and returns how many. Keeps the newest of them, to show what a reader missed. */
 export async function pruneChanges(tx: Tx, limit = PRUNED_AT_ONCE): Promise<number> {
   const { rowCount } = await tx.client.query(
     `WITH last AS (SELECT max(change_id) AS old FROM training.changes WHERE at < now() - interval '90 days')

@@ -3,12 +3,12 @@ import { ConfigError } from '../../../kit/errors.ts'
 import { PostgresClient } from '../../../kit/postgres-client.ts'
 import { SECOND, within } from '../../../kit/time.ts'
 
-/** How long to wait for a connection: a busy pooler lets clients wait. */
+/** How long to wait for a second connection, ms: a busy pooler makes clients wait. */
 const SECOND_SESSION_WITHIN_MS = 5 * SECOND
 
 /**
- * Checks what no query can work around: an encoding that has every letter, a login that may make what is not there, and a
- * session that stays on its connection. Throws ConfigError `database_encoding`, `database_forbidden` and `database_pooled`, and pg's errors.
+ * Checks what no query can work around: the encoding is UTF-8, the login may create what is missing, and a session stays on its server
+ * connection. Throws ConfigError `database_encoding`, `database_forbidden` or `database_pooled`, or pg's own errors.
  */
 export async function checkServer(client: pg.ClientBase, connectionString: string): Promise<void> {
   const { rows } = await client.query<{ encoding: string; missing: string | null }>(
@@ -19,27 +19,27 @@ export async function checkServer(client: pg.ClientBase, connectionString: strin
   const { encoding = '', missing } = rows[0] ?? {}
   if (encoding !== 'UTF8') {
     const message =
-      `the encoding of this database is ${encoding}, in which not every name can be written; make another one with: ` +
-      'createdb --template=template0 --encoding=UTF8 --locale=C musette_utf8, and name it in DATABASE_URL'
+      `this database has the encoding ${encoding}, which cannot store every name; create another one with: ` +
+      'createdb --template=template0 --encoding=UTF8 --locale=C musette_utf8, and set DATABASE_URL to it'
     throw new ConfigError('database_encoding', message)
   }
   if (missing) {
-    const message = `this login may make nothing in the database; let its owner type in it: ${missing}`
+    const message = `this login may create nothing in the database; ask the owner to execute in it: ${missing}`
     throw new ConfigError('database_forbidden', message)
   }
   if (await isPooledByTransaction(client, connectionString)) {
     const message =
-      'DATABASE_URL leads to a pooler that gives each transaction another connection, and musette needs settings, locks and ' +
-      'notifications that belong to one; write the address of Postgres itself, or set pool_mode = session'
+      'DATABASE_URL leads to a pooler that pools by transaction, but musette needs settings, locks and ' +
+      'notifications that stay on one connection; use the address of Postgres itself, or set pool_mode = session'
     throw new ConfigError('database_pooled', message)
   }
 }
 
-/** A pooler reports another process than the server. One that pools by transaction changes sessions between statements. */
+/** Reports whether a pooler changes sessions between statements. A pooler reports another process id than the server. */
 async function isPooledByTransaction(first: pg.ClientBase, connectionString: string): Promise<boolean> {
   const before = await findPid(first)
   if (before === (first as unknown as { processID: number }).processID) return false
-  // In a transaction a session stays where it is, whatever the mode.
+  // Inside a transaction the session stays the same in every pool mode.
   const [one, two] = [new PostgresClient({ connectionString }), new PostgresClient({ connectionString })]
   try {
     await one.connect()

@@ -4,41 +4,41 @@ import type pg from 'pg'
 import { UnexpectedResponseError } from '../../../kit/errors.ts'
 import { assertNoForeignTables, findVersion, migrationsFolder, readJournal } from './schema-version.ts'
 
-/** Which statements of others wait until the migration ends, from the fewest on; `rows`: writes of the rows that it changes. */
+/** Which statements of other sessions wait until the migration ends, from none to all; `rows`: writes of the rows that it changes. */
 const WAITS = ['none', 'rows', 'writes', 'all'] as const
-/** What a migration does with the rows of a table, from the quickest on. */
+/** What a migration does with the rows of a table, from least to most. */
 const WORK = ['none', 'read', 'changed', 'rewritten'] as const
 
 type Effect = { waits: (typeof WAITS)[number]; work: (typeof WORK)[number] }
 
-/** What a migration does: in a phrase, and to each table and view that is there before. A test compares it. */
+/** What a migration does: as a phrase, and to each existing table and view. A test compares this with the migration. */
 export type Effects = { does: string; tables: Readonly<Record<string, Effect>> }
 
 /**
- * How fast a table is worked on, MB of its size with indexes a second: measured on tables of 3 million samples and of 40,000
- * activities in the embedded Postgres, on two busy cores of a virtual machine.
+ * Speed of work on a table, MB of the table with its indexes per second. Measured on tables of 3 million samples and of 40,000 activities
+ * in the embedded Postgres, on two busy cores of a virtual machine.
  */
 const SPEEDS_MB = { read: 50, changed: 10, rewritten: 20 }
 
 export type MigrationPlan = {
-  /** the name of the last migration of the database; null when it is empty */
+  /** name of the database's last migration; null if the database is empty */
   from: string | null
   to: string
-  /** the version of musette that made the database; null where that is not recorded */
+  /** version of musette that made the database; null if it is not recorded */
   made_by: string | null
   migrations: Array<{ name: string; does: string }>
-  /** the tables that are locked or read; bytes with indexes */
+  /** tables that are locked or read; `bytes` includes indexes */
   tables: Array<Effect & { name: string; bytes: number }>
-  /** the views that are locked for readers */
+  /** views that are locked against readers */
   views: string[]
-  /** how long the locks hold, s, from the sizes and speeds; 0 when no row is read or written */
+  /** estimated duration of the locks, from sizes and speeds, s; 0 if no row is read or written */
   estimated_s: number
   speeds_mb_s: typeof SPEEDS_MB
 }
 
 /**
- * Finds what `migrate` would do to a database, and changes nothing. Throws ConfigError as `migrate` does, and
- * UnexpectedResponseError `migrations_missing`. `folder` is the one of the migrations, for tests.
+ * Finds what `migrate` would do to a database; changes nothing. Throws ConfigError as `migrate` does, and UnexpectedResponseError
+ * `migrations_missing`. `folder` is the folder of the migrations, for tests.
  */
 export async function findMigrationPlan(client: pg.ClientBase, folder?: string): Promise<MigrationPlan> {
   const { version, target, madeBy } = await findVersion(client, folder)
@@ -57,7 +57,7 @@ export async function findMigrationPlan(client: pg.ClientBase, folder?: string):
   const relations = missing.length === 0 ? [] : await findRelations(client)
   const planned = relations.flatMap(({ name, bytes, is_view, has_trigger }) => {
     const works = missing.flatMap(({ tables }) => tables[name] ?? [])
-    // Until the end the triggers are off, which takes a lock that only reads pass.
+    // The triggers are disabled until the end, which takes a lock that only reads pass.
     if (has_trigger) works.push({ waits: 'writes', work: 'none' })
     const speeds = works.flatMap(({ work }) => (work === 'none' ? [] : [SPEEDS_MB[work]]))
     const seconds = speeds.reduce((sum, speed) => sum + bytes / 1e6 / speed, 0)
@@ -77,7 +77,7 @@ export async function findMigrationPlan(client: pg.ClientBase, folder?: string):
   }
 }
 
-/** Reads what each migration does, by its name. */
+/** Reads the effects of each migration, by its name. */
 export async function readEffects(folder = migrationsFolder()): Promise<Readonly<Record<string, Effects>>> {
   return JSON.parse(await readFile(join(folder, 'effects.json'), 'utf8'))
 }
@@ -91,7 +91,7 @@ function heaviest(effects: readonly Effect[]): Effect {
 
 type Relation = { name: string; bytes: number; is_view: boolean; has_trigger: boolean }
 
-/** Finds the tables and views of our schemas, and which of them have triggers that a migration switches off. */
+/** Finds the tables and views of our schemas, and whether they have triggers that a migration disables. */
 async function findRelations(client: pg.ClientBase): Promise<Relation[]> {
   const { rows } = await client.query<Relation>(
     `SELECT n.nspname || '.' || c.relname AS name, (pg_total_relation_size(c.oid) + coalesce(

@@ -2,11 +2,11 @@ import pg from 'pg'
 import { ConfigError } from '../../../kit/errors.ts'
 import type { Store } from '../store.ts'
 
-/** The group of logins that see single accounts: it may read what musette.protect() has opened to it, and nothing else. */
+/** The role of the logins that see single accounts. It may read only what musette.protect() has opened to it. */
 const ONE_ACCOUNT = 'musette_one_account'
 const READABLE = `relnamespace = to_regnamespace('training') and relkind in ('r', 'p', 'v')`
 
-/** Finds the tables and views that a user has made in schema training; undefined before the migration that protects them. */
+/** Finds the tables and views in schema training that users created; undefined before the migration that adds musette.protect(). */
 export async function findUnprotected(client: pg.ClientBase): Promise<number[] | undefined> {
   const { rows: found } = await client.query("select where to_regproc('musette.protect') is not null")
   if (found.length === 0) return undefined
@@ -16,7 +16,7 @@ export async function findUnprotected(client: pg.ClientBase): Promise<number[] |
   return rows.map(({ oid }) => oid)
 }
 
-/** Makes a held login see its accounts only in what a migration made or replaced: all but what a user has made before. */
+/** Protects what a migration created or replaced, so that a held login sees only its accounts there. Skips `ofUsers`, which users made. */
 export async function protectNew(client: pg.ClientBase, ofUsers: readonly number[]): Promise<void> {
   await client.query(
     `select musette.protect(oid) from pg_class
@@ -25,7 +25,7 @@ export async function protectNew(client: pg.ClientBase, ofUsers: readonly number
   )
 }
 
-/** Makes a held login see its accounts only in the parts of a table, with those that were just made. */
+/** Protects a table and its partitions, including new ones, so that a held login sees only its accounts there. */
 export async function protectParts(client: pg.ClientBase, table: string): Promise<void> {
   await client.query(
     `select musette.protect(part.oid) from (select $1::regclass as oid union all
@@ -35,9 +35,9 @@ export async function protectParts(client: pg.ClientBase, table: string): Promis
 }
 
 /**
- * Makes ready for logins that see one account. Throws ConfigError `one_account_unsupported` before Postgres 15. On a server that was
- * brought to 15 since, the views begin to read with the rights of their reader: each in a transaction of its own, because one that waited
- * for a view while it held another would deadlock with a daemon.
+ * Prepares the database for logins that see one account. Throws ConfigError `one_account_unsupported` before Postgres 15. If the server was
+ * upgraded to 15 later, makes the views use the rights of their reader, each view in a separate transaction: a transaction that waits for
+ * one view while it holds another would deadlock with a daemon.
  */
 export async function assertOneAccount(store: Pick<Store, 'transaction'>): Promise<void> {
   const { rows } = await store.transaction(({ client }) =>
@@ -49,13 +49,13 @@ export async function assertOneAccount(store: Pick<Store, 'transaction'>): Promi
   if (rows.some(({ modern }) => !modern))
     throw new ConfigError(
       'one_account_unsupported',
-      'a login cannot be limited to one account: it needs Postgres 15 or later',
+      'limiting a login to one account needs Postgres 15 or later',
     )
   for (const { oid } of rows)
     await store.transaction(({ client }) => client.query('select musette.protect($1)', [oid]))
 }
 
-/** Holds a login to one account: from its next statement on it sees the rows of that account, whatever else it is a member of. */
+/** Limits a login to one account: from its next statement on, it sees only the rows of that account, whatever roles it is a member of. */
 export async function holdToAccount(client: pg.ClientBase, login: string, accountId: number): Promise<void> {
   const name = pg.escapeIdentifier(login)
   if ((await client.query('select from pg_roles where rolname = $1', [ONE_ACCOUNT])).rowCount === 0)
@@ -77,7 +77,7 @@ export async function holdToAccount(client: pg.ClientBase, login: string, accoun
   await client.query(`GRANT SELECT ON ${rows.map(({ name }) => name).join(', ')} TO ${ONE_ACCOUNT}`)
 }
 
-/** Finds the accounts that a login is held to; none for a login that sees all. */
+/** Finds the accounts that a login is limited to; returns none for a login that sees all accounts. */
 export async function findHeldAccounts(client: pg.ClientBase, login: string): Promise<number[]> {
   const { rows } = await client.query<{ account: number }>(
     'select account_id as account from musette.held_logins where login = $1',

@@ -6,10 +6,10 @@ import { PROGRAM_FOLDER, VERSION } from '../../../kit/program-folder.ts'
 import { empty, outdated } from '../database-errors.ts'
 import type { Tx } from '../store.ts'
 
-/** The table that names the migrations of a database. */
+/** The table that lists the migrations of a database. */
 export const JOURNAL = 'musette.migrations'
 
-/** Makes the table; the first migration comments on it. */
+/** Creates the table; the first migration comments on it. */
 export const CREATE_JOURNAL = `
   CREATE TABLE IF NOT EXISTS ${JOURNAL} (
     id serial PRIMARY KEY,
@@ -20,8 +20,8 @@ export const CREATE_JOURNAL = `
   COMMENT ON COLUMN ${JOURNAL}.musette IS 'Version of musette that applied it; NULL where that is not recorded'`
 
 /**
- * Throws ConfigError unless the database is at this version: `database_empty`, `database_unmigrated` for an older one, and
- * `database_unknown` and `database_newer` as `migrate` does. A database without tables of ours but with those of others is unknown.
+ * Throws ConfigError unless the database is at this version: `database_empty`, `database_unmigrated` for an older version, and
+ * `database_unknown` or `database_newer` as `migrate` does. A database that has only foreign tables is unknown.
  */
 export async function checkSchema(tx: Tx): Promise<void> {
   const { version, target } = await findVersion(tx.client)
@@ -32,17 +32,17 @@ export async function checkSchema(tx: Tx): Promise<void> {
 }
 
 type Version = {
-  /** the moment of the last migration of the database, ms since 1970; 0 without migrations */
+  /** when the database's last migration was generated, ms since 1970; 0 without migrations */
   version: number
-  /** the moment of the last migration of this program */
+  /** when this program's last migration was generated */
   target: number
-  /** the version of musette that applied the last migration; undefined where none is recorded */
+  /** version of musette that applied the last migration; undefined if none is recorded */
   madeBy: string | undefined
 }
 
 /**
- * Finds the version of the database and that of this program. A version is the moment its last migration was generated,
- * ms since 1970; 0 is a database without migrations. Throws ConfigError unless this program has every migration of the database.
+ * Finds the version of the database and that of this program. A version is when its last migration was generated, ms since 1970, or 0 for a
+ * database without migrations. Throws ConfigError unless this program has every migration of the database.
  */
 export async function findVersion(client: pg.ClientBase, folder?: string): Promise<Version> {
   return compareVersions(await findApplied(client), await readMigrations(folder))
@@ -62,18 +62,18 @@ export function compareVersions(applied: readonly AppliedMigration[], known: rea
   }
   if (applied.some(({ moment }) => !known.includes(moment))) {
     const message =
-      'an earlier musette made this database, and this version cannot migrate it; take files that ' +
-      'were sent already out of the drop folder, since a new ledger does not know them, use an empty database (another ' +
+      'this version cannot migrate this database, which an earlier musette made; take files that were already ' +
+      'sent out of the drop folder, because a new ledger does not know them, use an empty database (another ' +
       'DATABASE_URL, or move the folder postgres out of the data directory), then run: musette login && musette sync'
     throw new ConfigError('database_unknown', message)
   }
   return { version, target, madeBy }
 }
 
-/** A migration that a database has: the moment it was generated, ms since 1970, and the version of musette that applied it. */
+/** A migration that a database has: when it was generated, ms since 1970, and the version of musette that applied it. */
 type AppliedMigration = { moment: number; musette: string | undefined }
 
-/** Finds the migrations that the database has, each as the moment it was generated, ms since 1970. */
+/** Returns when each migration of the database was generated, ms since 1970. */
 export async function findMigrations(client: pg.ClientBase): Promise<number[]> {
   return (await findApplied(client)).map(({ moment }) => moment)
 }
@@ -93,7 +93,7 @@ export async function findApplied(client: pg.ClientBase): Promise<AppliedMigrati
   }))
 }
 
-/** Tables, views and sequences that are not of Postgres, an extension, the queue or the lock of migrations; first those in place of ours. */
+/** Tables, views and sequences that do not belong to Postgres, an extension, the job queue or the migrations; those in our schemas first. */
 const FOREIGN_TABLES = `
   SELECT format('%I.%I', n.nspname, c.relname) AS name, n.nspname IN ('training', 'musette') AS in_our_place
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -104,8 +104,8 @@ const FOREIGN_TABLES = `
   ORDER BY in_our_place DESC, name LIMIT 1`
 
 /**
- * Throws ConfigError `database_unknown` when a database without migrations has tables of others: in the schemas training and
- * musette, or `anywhere`, because an address may be the one of another program's database by mistake.
+ * Throws ConfigError `database_unknown` if a database without migrations has foreign tables in the schemas training and musette. With
+ * `anywhere`, foreign tables in any schema count, because the address may be of another program's database by mistake.
  */
 export async function assertNoForeignTables(client: pg.ClientBase, { anywhere }: { anywhere: boolean }) {
   const { rows } = await client.query<{ name: string; in_our_place: boolean }>(FOREIGN_TABLES)
@@ -113,21 +113,21 @@ export async function assertNoForeignTables(client: pg.ClientBase, { anywhere }:
   if (!found || !(found.in_our_place || anywhere)) return
   const repair = found.in_our_place
     ? 'use another database in DATABASE_URL'
-    : 'if it is the right one all the same, run: musette migrate'
+    : 'if it is the right database, run: musette migrate'
   throw new ConfigError(
     'database_unknown',
     `this database has tables that musette did not make, such as ${found.name}; ${repair}`,
   )
 }
 
-/** Reads the migrations of this program, each as the moment it was generated, ms since 1970. */
+/** Reads when each migration of this program was generated, ms since 1970. */
 export async function readMigrations(folder?: string): Promise<number[]> {
   return (await readJournal(folder)).map(({ when }) => when)
 }
 
 type JournalEntry = Readonly<{ when: number; tag: string }>
 
-/** Reads the migrations of this program with their names, the oldest first. */
+/** Reads the migrations of this program with their names, oldest first. */
 export async function readJournal(folder: string = migrationsFolder()): Promise<readonly JournalEntry[]> {
   const text = await readFile(`${folder}/meta/_journal.json`, 'utf8')
   const journal: { entries?: JournalEntry[] } = JSON.parse(text)
@@ -142,7 +142,7 @@ export function migrationsFolder(): string {
   return join(PROGRAM_FOLDER, 'drizzle')
 }
 
-/** Returns the version of musette that made a database when it differs from this one: two checkouts between releases have one number. */
+/** Returns the version of musette that made a database; undefined if it has this version's number, as two checkouts between releases do. */
 export function otherVersion(madeBy: string | undefined): string | undefined {
   return madeBy === VERSION ? undefined : madeBy
 }

@@ -17,13 +17,13 @@ import {
 import { findExtras } from './stored-samples.ts'
 
 /**
- * A field with a different value in the service's answer: a column, `summary.NAME`, `list_fields.NAME` and `detail_fields.NAME` (the last
- * values of list and detail), `raw_documents`, or `samples.NAME`, `power_curves`, `activity_intensity.NAME` and `ride_measures.NAME`, which
- * have the first of `cells` differing values.
+ * A field whose value differs from the service's answer: a column, `summary.NAME`, `list_fields.NAME` and `detail_fields.NAME` (the last
+ * values of list and detail), `raw_documents`, `samples.NAME`, `power_curves`, `activity_intensity.NAME` or `ride_measures.NAME`. `cells`
+ * is the number of differing values; `mirrored` and `service` are the first of them.
  */
 export type Difference = { field: string; mirrored: Json; service: Json; cells: number }
 
-/** Compares everything that is written with the samples of an activity with what would be written for this content. */
+/** Compares an activity's stored samples and derived values with those that this content would write. */
 export async function findContentDifferences(tx: Tx, activity: Content): Promise<Difference[]> {
   return [
     ...((await holdsRows(tx, activity)) ? [] : await findSampleDifferences(tx, activity)),
@@ -32,20 +32,20 @@ export async function findContentDifferences(tx: Tx, activity: Content): Promise
   ]
 }
 
-/** Finds whether the tables hold exactly these samples of an activity with their extras. */
+/** Reports whether the tables hold exactly these samples and extras of an activity. */
 export async function holdsSamples(tx: Tx, activity: SamplesWithExtras): Promise<boolean> {
   return (await holdsRows(tx, activity)) && (await findExtraDifferences(tx, activity)).length === 0
 }
 
-// The order of the samples of an answer.
+// The order of the samples in an answer.
 const IN_ORDER = 'ORDER BY t NULLS FIRST, ordinal'
 
-/** Compares the bytes that COPY would write with those that it reads: a tenth of the work of deleting and writing rows. */
+/** Compares the bytes that COPY would write with those that it reads, which is a tenth of the work of deleting and writing rows. */
 async function holdsRows(tx: Tx, activity: ActivitySamples): Promise<boolean> {
   const { columns, chunks } = encodeSamples([activity], { everyColumn: true })
   const query = `SELECT ${columns.join(', ')} FROM training.samples WHERE activity_id = ${activity.activityId}`
   const expected = Buffer.concat([...withEnds(chunks)])
-  // Rows are usually in the order of writing, and sorting takes a quarter of the time.
+  // Tries without sorting first: rows usually lie in the order of writing, and sorting takes a quarter of the time.
   const asTheyLie = await compareRows(tx.client, query, expected)
   if (asTheyLie.same || asTheyLie.bytes !== expected.length) return asTheyLie.same
   return (await compareRows(tx.client, `${query} ${IN_ORDER}`, expected)).same
@@ -75,7 +75,7 @@ async function findSampleDifferences(tx: Tx, activity: ActivitySamples): Promise
   const cells = Math.abs(rows - samples.count)
   if (cells > 0) return [{ field: 'samples', mirrored: rows, service: samples.count, cells }]
   found.delete('ordinal')
-  // The rows hold the same values with another number among samples of one time.
+  // If only `ordinal` differs, samples of the same time are in another order.
   return found.size > 0
     ? [...found.values()]
     : [{ field: 'samples', mirrored: 'in another order', service: 'in order', cells: samples.count }]
@@ -112,7 +112,7 @@ async function findExtraDifferences(tx: Tx, { activityId, sampleExtras = [] }: S
 
 type Cells = { count: number; valueAt: (index: number) => unknown }
 
-/** Compares the values of a field by their places; a field that one side does not have is NULL at each. */
+/** Compares the values of a field index by index; a field that one side lacks is NULL at every index. */
 function compareCells(field: string, held: Cells | undefined, sent: Cells | undefined): Difference[] {
   const isMissing = !held || !sent
   const cellOf = (side: Cells | undefined, index: number) =>
@@ -131,7 +131,7 @@ function compareCells(field: string, held: Cells | undefined, sent: Cells | unde
 async function findDerivedDifferences(tx: Tx, activity: Content): Promise<Difference[]> {
   const found: Difference[] = []
   for (const { name, schema, isOneRow, rowsOf, compare } of DERIVED_TABLES) {
-    // A track is bytes, and what differs in it differs in the samples.
+    // A track is bytes; a difference in it is also a difference in the samples.
     if (schema === 'musette') continue
     const sent = JSON.stringify(rowsOf(activity.activityId, activity))
     const { rows } = await tx.client.query<{ held: Json; sent: Json }>(compare, [sent, activity.activityId])
@@ -143,7 +143,7 @@ async function findDerivedDifferences(tx: Tx, activity: Content): Promise<Differ
   return found
 }
 
-/** Compares two objects member by member; one that is missing is null. */
+/** Compares two objects member by member; a missing member is null. */
 export function compareMembers(what: string, held: unknown, sent: unknown): Difference[] {
   const [before, after] = [held, sent].map((value) =>
     isObject(value) ? (value as Record<string, Json>) : {},
@@ -158,7 +158,7 @@ export function compareMembers(what: string, held: unknown, sent: unknown): Diff
     .filter(({ mirrored, service }) => !isDeepStrictEqual(mirrored, service))
 }
 
-/** Finds the fields, with and without a column, that the tables have values of for an activity and that these samples lack. */
+/** Finds the fields that have stored values for an activity but no values in these samples, both with and without a column. */
 export async function findLostFields(tx: Tx, { activityId, samples, sampleExtras = [] }: SamplesWithExtras) {
   const missing = SAMPLE_FIELDS.filter((field) => !hasValue(samples.columns[field], samples.count))
   const sent = sampleExtras.map(({ field }) => cleanText(field))

@@ -13,26 +13,26 @@ import {
 /** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
 export type PowerBest = Readonly<{ durationS: number; watts: number }>
 
-/** The column of samples that a power curve was computed from: `p_raw` of each second, `power` as means of 5 s. */
+/** The sample column that a power curve was computed from: `p_raw` has values of each second, `power` means of 5 s. */
 export type PowerSource = 'p_raw' | 'power'
 
 /** The best mean powers of an activity, shortest duration first. */
 export type PowerCurve = Readonly<{ source: PowerSource; points: readonly PowerBest[] }>
 
-/** Seconds of an activity by intensity, one member for each column of `activity_intensity`; null when unknown. The columns say more. */
+/** Seconds of an activity by intensity, one member for each column of `activity_intensity`; null if unknown. The column comments explain each. */
 export type Intensity = Readonly<
   Omit<typeof activityIntensity.$inferSelect, 'activityId' | 'accountId' | 'day' | 'month' | 'absent'>
 >
 
 type Apart = 'activityId' | 'accountId' | 'sport' | 'routeId'
 
-/** The measures of an activity, one member for each column of `ride_measures`; null when unknown. The columns say more. */
+/** Measures of an activity, one member for each column of `ride_measures`; null if unknown. The column comments explain each. */
 export type Measures = Readonly<Omit<typeof activityMeasures.$inferSelect, Apart>>
 
-/** The way of an activity, one member for each column of `ride_tracks`. The columns say more. */
+/** Track of an activity, one member for each column of `ride_tracks`. The column comments explain each. */
 export type Track = Readonly<Omit<typeof activityTracks.$inferSelect, Apart>>
 
-/** What is derived from the samples of an activity. */
+/** Values derived from an activity's samples. */
 export type Derived = Readonly<{
   powerCurve?: PowerCurve | undefined
   intensity?: Intensity | undefined
@@ -40,12 +40,12 @@ export type Derived = Readonly<{
   track?: Track | undefined
 }>
 
-/** The samples of one activity with everything that is derived from them. */
+/** The samples of one activity and everything derived from them. */
 export type Content = SamplesWithExtras & Derived
 
 /**
- * Writes the content of activities in place of their earlier one. `hasContent` is false where there is none to delete; with
- * `keepsSamples` the samples and their extras are right already, and only the rest is written. The rows of the activities must be locked.
+ * Replaces the content of activities. `hasContent` is false if there is nothing to delete. With `keepsSamples`, samples and extras are
+ * already right, and only derived values are written. The rows of the activities must be locked.
  */
 export async function replaceContent(
   tx: Tx,
@@ -62,8 +62,8 @@ export async function replaceContent(
 }
 
 /**
- * Writes what is derived from samples in place of what the activities `known` have; a row that is right is not written again.
- * Returns the activities of which a row that their version tells about is another one now.
+ * Replaces the derived values of activities; those in `known` may already have some. Does not rewrite a row that is already right. Returns
+ * the activities with a changed row in a table that their content version covers.
  */
 export async function replaceDerived(
   tx: Tx,
@@ -80,11 +80,11 @@ export async function replaceDerived(
   return changed
 }
 
-/** Deletes the samples of activities with their fields without a column. */
+/** Deletes the samples and sample extras of activities. */
 export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {
   if (activityIds.length === 0) return
-  // One activity at a time: for several the planner may read the whole table instead of the index. In one message, because each
-  // answer waits until the next activity is parsed.
+  // One activity per statement: for several, the planner may read the whole table instead of the index. All statements go in one message,
+  // because each answer waits until the next activity is parsed.
   const statements = activityIds.flatMap((activityId) =>
     ['samples', 'sample_extras'].map(
       (table) => `DELETE FROM training.${table} WHERE activity_id = ${Number(activityId)}`,
@@ -93,7 +93,7 @@ export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Pro
   await tx.client.query(statements.join('; '))
 }
 
-/** Writes the samples of activities that have none and returns their number. One COPY for all, because each costs a millisecond. */
+/** Writes the samples of activities that have none, and returns their number. Uses one COPY for all, because each takes a millisecond. */
 export async function insertSamples(tx: Tx, activities: readonly ActivitySamples[]): Promise<number> {
   const filled = activities.filter(({ samples }) => samples.count > 0)
   if (filled.length === 0) return 0
@@ -101,11 +101,11 @@ export async function insertSamples(tx: Tx, activities: readonly ActivitySamples
   return await copyRows(tx.client, `training.samples (${columns.join(', ')})`, chunks)
 }
 
-/** Writes the per-second fields without a column of activities, in place of earlier ones of activities that send any. */
+/** Replaces the sample extras (per-second fields without a column) of activities that send any. */
 export async function replaceSampleExtras(tx: Tx, activities: readonly SamplesWithExtras[]): Promise<void> {
   const sending = activities.filter(({ sampleExtras = [] }) => sampleExtras.length > 0)
   if (sending.length === 0) return
-  // An activity with no counted samples may still have fields without a column.
+  // An activity without counted samples may still have extras.
   await tx.client.query('DELETE FROM training.sample_extras WHERE activity_id = ANY ($1)', [
     sending.map(({ activityId }) => activityId),
   ])
@@ -117,8 +117,8 @@ export async function replaceSampleExtras(tx: Tx, activities: readonly SamplesWi
 }
 
 /**
- * Gives activities whose samples, extras or curve were rewritten a version that no activity of any database has had: two databases
- * that were restored from one backup go on from the same numbers, but not from the same random ones.
+ * Gives activities whose samples, extras or curve changed a version that no activity of any database has had. The version is random,
+ * because two databases restored from one backup would continue with the same numbers.
  */
 async function moveVersions(tx: Tx, changedIds: readonly number[]): Promise<void> {
   if (changedIds.length === 0) return
@@ -131,7 +131,7 @@ async function moveVersions(tx: Tx, changedIds: readonly number[]): Promise<void
 
 const hexOf = (bytes: Buffer) => `\\x${bytes.toString('hex')}`
 
-/** The tables of what is derived from samples, each with the columns that it repeats of its activity `a`. */
+/** The tables of derived values, each with the columns that it copies from its activity `a`. */
 export const DERIVED_TABLES = [
   describeTable(powerCurves, {
     key: 'duration_s',
@@ -142,7 +142,7 @@ export const DERIVED_TABLES = [
       started_at_local: 'a.started_at_local',
       sport: 'a.sport',
     },
-    // JSON has no infinities, which Postgres reads as text.
+    // JSON has no infinities; Postgres reads them from text.
     rowsOf: ({ powerCurve }) =>
       powerCurve?.points.map(({ durationS, watts }) => ({
         ...{ durationS, source: powerCurve.source },
@@ -170,9 +170,9 @@ export const DERIVED_TABLES = [
 ]
 
 /**
- * Makes the statements of a table; `rowsOf` makes its rows by the members of the schema. `$1` of both is a JSON array of such rows.
- * `replace` writes them in place of those of the activities `$2` and returns the activities whose rows are other ones now; a row that is right is not written again. `compare`
- * returns the rows of the activity `$2` that are other ones, or not there, as JSON by their columns.
+ * Makes the statements of a table; `rowsOf` returns the rows, by the schema's member names. `$1` of both statements is a JSON array of such
+ * rows. `replace` writes them in place of the rows of the activities `$2`, does not rewrite rows that are already right, and returns the
+ * activities whose rows changed. `compare` returns the rows of the activity `$2` that differ or are missing, as JSON by column.
  */
 function describeTable(
   table: PgTable,
@@ -182,16 +182,16 @@ function describeTable(
     ofActivity,
     rowsOf,
   }: {
-    /** beside the activity */
+    /** key column besides the activity */
     key?: string
-    /** the version of an activity's content tells about these rows */
+    /** whether the version of an activity's content covers these rows */
     isVersioned?: boolean
     ofActivity: Readonly<Record<string, string>>
     rowsOf: (derived: Derived) => readonly object[] | undefined
   },
 ) {
   const { name, schema } = getTableConfig(table)
-  // The route comes from other activities, too: a row that is written anew keeps it.
+  // The route also depends on other activities, so a rewritten row keeps it.
   const members = Object.entries(getTableColumns(table)).filter(([member]) => member !== 'routeId')
   const columns = members.map(([, column]) => column.name)
   const types = members

@@ -16,8 +16,8 @@ export type Samples = {
 export type ActivitySamples = { readonly activityId: number; readonly samples: Samples }
 
 /**
- * A per-second field without a column: its first `count` values in the order of the samples' time and ordinal, NaN where a
- * sample has no number; `others` has the other values by index.
+ * A per-second field without a column. `values` has `count` values in the order of the samples' time and ordinal, NaN if a sample has no
+ * number; `others` has the values that are not numbers, by index.
  */
 export type SampleExtra = Readonly<{
   field: string
@@ -26,7 +26,7 @@ export type SampleExtra = Readonly<{
   others?: ReadonlyMap<number, unknown> | undefined
 }>
 
-/** The samples of one activity with its fields without a column. */
+/** The samples and sample extras of one activity. */
 export type SamplesWithExtras = ActivitySamples & {
   readonly sampleExtras?: readonly SampleExtra[] | undefined
 }
@@ -41,9 +41,9 @@ export const DOUBLES = SAMPLE_FIELDS.filter((field) => SAMPLE_VALUE_FIELDS[field
 const REALS = SAMPLE_FIELDS.filter((field) => !DOUBLES.includes(field))
 
 /**
- * Encodes samples as rows of Postgres's binary COPY, in chunks of at most 256 KB. NaN becomes NULL; columns that hold nothing else are left
- * out, unless `everyColumn` is set. Infinities stay. A finite value that does not fit its column becomes NULL, because COPY would fail;
- * normalizeSamples has reported it as drift. Each chunk is a buffer of its own, so that it can be sent while the next one is encoded.
+ * Encodes samples as rows of Postgres's binary COPY, in chunks of at most 256 KB. NaN becomes NULL. Leaves out columns that hold nothing
+ * else, unless `everyColumn` is set. Infinities stay. A finite value that does not fit its column becomes NULL, because COPY would fail;
+ * normalizeSamples has reported it as drift. Each chunk is a new buffer, so that it can be sent while the next one is encoded.
  */
 export function encodeSamples(activities: readonly ActivitySamples[], { everyColumn = false } = {}) {
   const known = (field: SampleField) =>
@@ -54,7 +54,7 @@ export function encodeSamples(activities: readonly ActivitySamples[], { everyCol
   function* chunks(): Generator<Buffer> {
     for (const [index, { activityId, samples }] of activities.entries()) {
       const { count, t, columns } = samples
-      // Array.from, because `map` gives arrays of two kinds, and V8 would compile the loops below for both.
+      // Array.from, because `map` returns arrays of two kinds, and V8 would compile the loops below for both.
       const valuesOf = (fields: readonly SampleField[]) => Array.from(fields, (field) => columns[field])
       const ofActivity = numbered ? (ordinals[index] ?? new Int32Array(count)) : undefined
       const rows = { activityId, t, doubles: valuesOf(doubles), reals: valuesOf(reals), ordinals: ofActivity }
@@ -72,7 +72,7 @@ type Rows = {
   t: Float64Array
   doubles: readonly Float64Array[]
   reals: readonly Float64Array[]
-  /** 0 becomes NULL; undefined when the column is left out */
+  /** 0 becomes NULL; undefined if the column is left out */
   ordinals: Int32Array | undefined
 }
 
@@ -126,9 +126,9 @@ function writeReal(view: DataView, at: number, value: number): number {
 }
 
 /**
- * Numbers the samples that share a time from 1 in their order, because a table keeps no order of rows; 0 for a sample with a
- * time of its own. Undefined when no time repeats, as in nearly every activity. Times are ms since 1970 in ascending order;
- * those that become NULL count as equal.
+ * Numbers samples that share a time, from 1 in their order, because a table keeps no order of rows; a sample with a unique time gets 0.
+ * Returns undefined if no time repeats, as in nearly every activity. Times are ms since 1970, ascending; times that become NULL count as
+ * equal.
  */
 function ordinalsOf(t: Float64Array, count: number): Int32Array | undefined {
   let ordinals: Int32Array | undefined
@@ -148,7 +148,7 @@ function isSameTime(a: number, b: number): boolean {
   return microsOf(a) === microsOf(b)
 }
 
-/** Encodes the fields without a column of an activity as rows of Postgres's binary COPY, in the order of their names' bytes. */
+/** Encodes an activity's sample extras as rows of Postgres's binary COPY, ordered by the bytes of their field names. */
 export function encodeSampleExtras({ activityId, sampleExtras = [] }: SamplesWithExtras): Buffer[] {
   const byField = new Map(sampleExtras.map((extra) => [cleanText(extra.field), extra]))
   return [...byField]
@@ -158,12 +158,12 @@ export function encodeSampleExtras({ activityId, sampleExtras = [] }: SamplesWit
 }
 
 const FLOAT8_OID = 701
-/** Stands before the text of a jsonb. */
+/** Precedes the text of a jsonb. */
 const JSONB_VERSION = '\u0001'
-/** Of an array in binary: its length, dimensions, the flag for NULLs, the type, the number of elements, the first subscript. */
+/** Bytes of a binary array before its elements: length, dimensions, NULL flag, type, number of elements, first subscript. */
 const ARRAY_HEADER = 6 * 4
 
-/** Encodes a row of binary COPY: an array of doubles with NaN as NULL, and a jsonb object. */
+/** Encodes a row of binary COPY with an array of doubles, NaN as NULL, and a jsonb object. */
 function encodeRow(activityId: number, name: Buffer, extra: SampleExtra): Buffer {
   const sent = othersOf(extra)
   const others = sent && Buffer.from(`${JSONB_VERSION}${JSON.stringify(sent)}`)
@@ -190,7 +190,7 @@ function countNumbers({ values, count }: SampleExtra): number {
   return known
 }
 
-/** Values that are not numbers, by index from 1 as in SQL; undefined without any. */
+/** Returns the values that are not numbers, by index from 1 as in SQL; undefined if there are none. */
 export function othersOf({ others }: SampleExtra): Record<string, unknown> | undefined {
   if (!others || others.size === 0) return undefined
   return Object.fromEntries([...others].map(([index, value]) => [index + 1, cleanJson(value)]))

@@ -6,33 +6,33 @@ import { protectParts } from '../migration/one-account.ts'
 import { type Store, type Tx, withExclusiveWork } from '../store.ts'
 import { keepStatistics, summarizeNew } from './vacuum.ts'
 
-/** The tables with a row a second, each with its key and the table that gives out the keys. */
+/** The tables with one row per second, each with its key and the table that generates the keys. */
 const TABLES = [
   { table: 'training.samples', key: 'activity_id', owners: 'training.activities' },
   { table: 'training.fit_records', key: 'file_id', owners: 'training.fit_files' },
 ] as const
 
-/** Activities, or files, of a partition: 25 million rows, 2.5 GB. Never to be changed: the names of partitions follow from it. */
+/** Activities, or files, per partition: 25 million rows, 2.5 GB. Must never change, because the names of partitions depend on it. */
 const KEYS = 5_000
-/** About 30,000 rows, 3 MB: others that write wait a third of a second, and a few seconds on a machine that is very busy. */
+/** Pages moved per step: 30,000 rows, 3 MB. Other writers wait a third of a second, or a few seconds on a very busy machine. */
 const STEP_PAGES = 400
-/** With a pause of ten seconds after that, two to three million rows a minute. */
+/** Steps per call. With the pause of ten seconds after each call, this moves two to three million rows a minute. */
 const STEPS = 15
-/** Shorter than the second after which Postgres looks for deadlocks, or ends an autovacuum that is in the way. */
+/** Shorter than the second after which Postgres looks for deadlocks, or cancels an autovacuum that blocks others. */
 const LOCK_TIMEOUT_MS = 300
 
 type Table = (typeof TABLES)[number]
 
-/** Cuts the tables with a row a second into partitions, see docs/decisions.md. `keys` is the width of a partition, for tests. */
+/** Partitions the tables with one row per second, see docs/decisions.md. `keys` is the width of a partition, for tests. */
 export function makePartitions(
   { store, log }: { store: Store; log: Logger },
   { keys = KEYS, stepPages = STEP_PAGES } = {},
 ) {
   const problems = makeLogOnce(log)
-  /** Up to which page each table is still to be read; all above is moved. */
+  /** By table, the page from which on all rows have been moved. */
   const pageOf = new Map<string, number>()
 
-  /** Calls a function of the migration that locks, and gives up when others are in the way. */
+  /** Calls a function of the database that takes locks; gives up if others block it. */
   const call = (statement: string, values: [table: string, ...rest: unknown[]]) =>
     store.transaction(async ({ client }) => {
       await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
@@ -41,7 +41,7 @@ export function makePartitions(
       return rows[0]?.result
     })
 
-  /** Moves some rows of a table, or attaches its partitions when none is left; returns whether there is more to do. */
+  /** Moves some rows of a table, or attaches its partitions if none is left. Reports whether there is more to do. */
   const move = async ({ table, key }: Table, pages: number, signal?: AbortSignal): Promise<boolean> => {
     let page = Math.min(pages, pageOf.get(table) ?? pages)
     let moved = 0
@@ -57,7 +57,7 @@ export function makePartitions(
       await store.execute(summarizeNew(table, key))
       await keepStatistics(store)
     }
-    // Gives the end of the table back to the disk, as far as no open transaction sees rows there.
+    // Returns the end of the table to the disk, unless an open transaction sees rows there.
     await store.execute(`VACUUM (SKIP_LOCKED) ${table}`)
     if (page > 0) return true
     pageOf.delete(table)
@@ -71,7 +71,7 @@ export function makePartitions(
     const state = await store.read((tx) => findState(tx, one, keys))
     if (isSettled(state)) return false
     if (state.obstacle !== null) {
-      const sentence = `${table} gets no partitions, because of ${state.obstacle}, which others have made; drop it, and make it again when the log says that the table is partitioned`
+      const sentence = `${table} cannot be partitioned because of ${state.obstacle}, which musette did not create; drop it, and create it again when the log says that the table is partitioned`
       problems.say('warn', table, sentence)
       return false
     }
@@ -86,9 +86,9 @@ export function makePartitions(
 
   return {
     /**
-     * Makes the partitions that are needed next, and moves some rows of a table that is not partitioned yet. Returns whether there is more
-     * to do soon. A failure is only logged, because every row stays where all find it; does nothing while another process does the same.
-     * The signal ends it after the step that runs.
+     * Creates the partitions that are needed next, and moves some rows of a table that is not partitioned yet. Reports whether there is
+     * more to do soon. Only logs a failure, because every row stays readable. Does nothing while another process does the same work. The
+     * signal stops it after the current step.
      */
     async keep(signal?: AbortSignal): Promise<boolean> {
       let isMore = false
@@ -99,9 +99,9 @@ export function makePartitions(
           problems.over(one.key)
         } catch (error) {
           const isLocked = sqlstateOf(error) === '55P03'
-          // A reader may be long, and each try lets others wait.
+          // A reader may take long, and each attempt makes others wait.
           isMore ||= isLocked && pageOf.has(one.table)
-          const problem = `${one.table} could not be partitioned (${errorLine(error)}); it is tried again`
+          const problem = `${one.table} could not be partitioned (${errorLine(error)}); musette will try again`
           if (!isLocked) problems.say('warn', one.key, problem)
         }
       return isMore
@@ -119,26 +119,24 @@ type State = {
   obstacle: string | null
 }
 
-/** Tells whether nothing is to be done: in a small mirror, with partitions that a person has made, and with all that are needed. */
+/** Reports whether there is nothing to do: the mirror is small, a person made the partitions, or all needed ones exist. */
 const isSettled = ({ is_plain, last, is_ours, is_ahead }: State) =>
   is_plain ? last === 0 : !is_ours || is_ahead
 
-/** Finds how far a table is cut, see musette.partition_state in the database. */
+/** Finds how far a table is partitioned, see musette.partition_state in the database. */
 async function findState({ client }: Tx, { table, key, owners }: Table, keys: number): Promise<State> {
   const text = 'SELECT * FROM musette.partition_state($1, $2, $3, $4)'
   return (await client.query(text, [table, key, owners, keys])).rows[0]
 }
 
-/** Finds how far the tables are cut into partitions, in words; nothing about those of a small mirror. */
+/** Describes how far the tables are partitioned; leaves out those of a small mirror. */
 export async function findPartitioning(tx: Tx): Promise<string[]> {
   const said: string[] = []
   for (const one of TABLES) {
     const { is_plain, parts, pages, obstacle } = await findState(tx, one, KEYS)
-    if (obstacle !== null) said.push(`${one.table} stays one table because of ${obstacle}`)
+    if (obstacle !== null) said.push(`${one.table} is not partitioned because of ${obstacle}`)
     else if (parts > 0)
-      said.push(
-        `${one.table} has ${parts} partitions${is_plain ? `; ${pages} pages are still to be moved` : ''}`,
-      )
+      said.push(`${one.table} has ${parts} partitions${is_plain ? `; ${pages} pages are still to move` : ''}`)
   }
   return said
 }

@@ -4,10 +4,10 @@ import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 import { SAMPLE_FIELDS, type Samples } from './encode-samples.ts'
 
-/** The condition that a sample `s` is of the main run of its activity `a`. */
+/** SQL condition: the sample `s` belongs to the main run of its activity `a`. */
 export const IN_MAIN_RUN = 's.t IS NOT NULL AND training.in_main_run(s.t, a.recorded_from, a.elapsed_s)'
 
-/** Finds the stored samples of an activity in the order of time, without those of no time; with `withoutStrays` only those of the main run. */
+/** Finds the stored samples of an activity in time order, without those that have no time; with `withoutStrays`, only those of the main run. */
 export async function findStoredSamples(
   tx: Tx,
   activityId: number,
@@ -37,7 +37,7 @@ export async function findStoredSamples(
   return { count: rows, t, columns }
 }
 
-// A migration that changes a definition clears stray_samples. Every curve has a point of one second.
+// A migration that changes a definition clears stray_samples. Every power curve has a point of one second.
 const IS_UNMEASURED = `a.sample_count > 0 AND (a.stray_samples IS NULL
   OR NOT EXISTS (SELECT FROM training.ride_measures m JOIN musette.ride_tracks USING (activity_id) WHERE m.activity_id = a.activity_id)
   OR NOT EXISTS (SELECT FROM training.activity_intensity i WHERE i.activity_id = a.activity_id
@@ -45,7 +45,7 @@ const IS_UNMEASURED = `a.sample_count > 0 AND (a.stray_samples IS NULL
   OR a.started_at_local IS NOT NULL AND EXISTS (SELECT FROM training.power_curves c WHERE c.activity_id = a.activity_id
     AND c.duration_s = 1 AND num_nulls(c.account_id, c.season, c.started_at_local, c.sport) > 0))`
 
-/** Finds the activities that have samples and lack values derived from them, the newest first. */
+/** Finds the activities that have samples but lack values derived from them, newest first. */
 export async function findUnmeasured(tx: Tx): Promise<number[]> {
   const { rows } = await tx.client.query<{ activity_id: number }>(
     `SELECT activity_id FROM training.activities a WHERE ${IS_UNMEASURED} ORDER BY started_at DESC NULLS LAST, activity_id`,
@@ -54,8 +54,8 @@ export async function findUnmeasured(tx: Tx): Promise<number[]> {
 }
 
 /**
- * Locks an activity of findUnmeasured, and finds the threshold power that its samples were counted with, W, and the service's
- * duration, s; undefined when it lacks nothing by now, or another transaction holds its row, which writes it.
+ * Locks an activity that findUnmeasured returned. Returns the threshold power that its samples were counted with, W, and the service's
+ * duration, s. Returns undefined if the activity no longer lacks a value, or if another transaction holds its row and so writes it.
  */
 export async function lockUnmeasured(tx: Tx, activityId: number) {
   const { rows } = await tx.client.query<{ ftp: number | null; durationS: number | null }>(
@@ -66,18 +66,18 @@ export async function lockUnmeasured(tx: Tx, activityId: number) {
   return rows[0]
 }
 
-/** What the samples of an activity have in a field without a column. */
+/** One activity's values of a sample field without a column. */
 export type ExtraField = Readonly<{
   field: string
-  /** its name as JSON has it, with the colon */
+  /** the name as a JSON string, with a colon after it */
   key: string
   numbers: Float64Array
   nulls: Uint8Array
-  /** values that are not numbers, by their place from 1 */
+  /** values that are not numbers, by index from 1 */
   others: Readonly<Record<number, Json>> | undefined
 }>
 
-/** Finds the samples' fields without a column, by activity. By COPY: parsing arrays of numbers as text takes longer than all else. */
+/** Finds the sample extras of activities, by activity. Uses COPY, because parsing arrays of numbers as text takes longer than everything else. */
 export async function findExtras(tx: Tx, activityIds: readonly number[]): Promise<Map<number, ExtraField[]>> {
   const query = `select activity_id::text, field, "values", others::text from training.sample_extras
                  where activity_id = any ('{${activityIds.map(Number)}}')
@@ -96,7 +96,7 @@ export async function findExtras(tx: Tx, activityIds: readonly number[]): Promis
   return extras
 }
 
-/** Of an array in binary: its dimensions, the flag for NULLs and the type; then, unless it is empty, its length and first subscript. */
+/** Bytes of a binary array before its elements. An empty array has dimensions, NULL flag and type; others also have length and first subscript. */
 const [EMPTY_BYTES, ARRAY_HEADER] = [3 * 4, 5 * 4]
 
 /** Decodes an array of doubles. */

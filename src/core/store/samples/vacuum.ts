@@ -2,20 +2,20 @@ import type { Logger } from 'pino'
 import { errorLine } from '../../../kit/errors.ts'
 import type { Store } from '../store.ts'
 
-/** Keeps the table of samples small and quick to read while hundreds of activities are replaced. */
+/** Keeps the table of samples small and fast to read while hundreds of activities are replaced. */
 export type SamplesVacuum = ReturnType<typeof makeSamplesVacuum>
 
-/** Fewer changed samples than this, 2 MB, are not worth the work. */
+/** Minimum changed samples, 2 MB: fewer are not worth the work. */
 const MIN_ROWS = 20_000
-/** The share of the table that may be replaced samples before a vacuum, or new samples before an analyze. */
+/** Share of the table that must be replaced before a vacuum, or added before an analyze. */
 const SHARE = 0.1
-/** 10 MB of samples: they are still in Postgres's cache when the indexes are brought up to date. */
+/** New samples before the index summaries are updated: 10 MB, which are still in Postgres's cache. */
 const SUMMARIZE_EVERY = 100_000
 
 /**
- * Makes the vacuum of `training.samples`. Autovacuum does most of the work, but runs once a minute at most: a history that is
- * replaced as a whole would take twice its room, and until the table is analyzed, a query for one activity reads all of them.
- * A failure is only logged, because it costs time or room and no data.
+ * Makes the vacuum of `training.samples`. Autovacuum does most of the work, but runs at most once a minute. Without this vacuum, replacing
+ * a whole history would take twice its space, and until the table is analyzed, a query for one activity would read all samples. A failure
+ * is only logged, because it costs time or space and no data.
  */
 export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
   const { store } = deps
@@ -35,13 +35,13 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
 
   return {
     /**
-     * Adds all samples to the summaries of the indexes; to be called before many are replaced. After a restore there are none, and
-     * each deletion would read the whole table.
+     * Adds all samples to the index summaries. Call this before many samples are replaced: after a restore there are no summaries, and each
+     * deletion would read the whole table.
      */
     beforeRewrite: () => attempt(deps, () => store.execute(SUMMARIZE_NEW)),
     /**
-     * Counts the samples of a batch that were written in place of `replaced` others. When enough have come together, it vacuums the
-     * replaced ones or adds the new ones to the summaries of the indexes.
+     * Counts the samples that a batch wrote and those that it replaced. Once there are enough, vacuums the replaced ones or adds the new
+     * ones to the index summaries.
      */
     async afterWrite(batch: ReadonlyArray<{ written: number; replaced: number }>): Promise<void> {
       for (const { written, replaced } of batch) {
@@ -54,12 +54,12 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
       running = true
       await attempt(deps, async () => {
         if (!hasStatistics) {
-          // What fails is not tried at each write.
+          // A failed attempt is not repeated at each write.
           hasStatistics = true
           hasStatistics = await keepStatistics(store)
         }
         const [toVacuum, toSummarize] = [await needsVacuum(), newRows >= SUMMARIZE_EVERY]
-        // When another vacuum runs, the next write tries again.
+        // If another vacuum runs, the next write tries again.
         if (!(toVacuum || toSummarize) || (await isLocked(store))) return
         newRows = 0
         if (toVacuum) replacedRows = 0
@@ -67,7 +67,7 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
       })
       running = false
     },
-    /** Updates the planner's statistics of every table, and the indexes of samples, where much has changed; to be called when no work is left. */
+    /** Updates the planner's statistics of every table, and the indexes of samples, where much has changed. Call this when no work is left. */
     async whenIdle(): Promise<void> {
       if (idle) return
       idle = true
@@ -88,14 +88,14 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
 
 const LEAVES = "SELECT oid FROM musette.leaves('training.samples') oid"
 
-/** The statement that adds new rows to the summaries of the indexes of a table's key. */
+/** Returns the statement that adds new rows to the summaries of the indexes on a table's key. */
 export const summarizeNew = (table: string, key: string) =>
   `SELECT brin_summarize_new_values(index) FROM musette.brin_indexes('${table}', '{${key}}')`
 
-// Every query reads the page ranges that have no summary in an index.
-// Autovacuum adds those of samples_t within minutes: no query of musette needs it.
+// Every query reads the page ranges that have no summary. This leaves out the index samples_t, which autovacuum summarizes within minutes,
+// because no query of musette needs it.
 const SUMMARIZE_NEW = summarizeNew('training.samples', 'activity_id')
-// A summary keeps the activities and times of its range and never drops one.
+// A summary never drops the activities and times that have left its range, so it must be rebuilt.
 const SUMMARIZE_ALL = `
   SELECT brin_desummarize_range(index, page), brin_summarize_range(index, page)
   FROM musette.brin_indexes('training.samples', '{activity_id,t}'),
@@ -112,7 +112,7 @@ async function attempt({ log }: { log: Logger }, work: () => Promise<void>): Pro
   }
 }
 
-/** Tells whether autovacuum or another process holds the lock that a vacuum needs. */
+/** Reports whether autovacuum or another process holds a lock that conflicts with a vacuum. */
 async function isLocked(store: Store): Promise<boolean> {
   const rows = await store.query(
     `SELECT FROM pg_locks WHERE relation IN (${LEAVES}) AND granted
@@ -122,7 +122,7 @@ async function isLocked(store: Store): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Counts the samples by the activities' rows (`held`) and by the planner's statistics (`known`). */
+/** Counts the samples by the rows of the activities (`held`) and by the planner's statistics (`known`). */
 async function countSamples(store: Store): Promise<{ held: number; known: number }> {
   const [row] = await store.query<{ held: number; known: number }>(
     `SELECT (SELECT coalesce(sum(sample_count), 0) FROM training.activities)::float8 AS held,
@@ -134,9 +134,9 @@ async function countSamples(store: Store): Promise<{ held: number; known: number
 
 /**
  * Corrects the planner's statistics of `samples.activity_id`, and keeps ANALYZE from replacing them; does nothing before Postgres 18, which
- * does not support it. Postgres estimates the cost of a BRIN index by the order of all rows, but the rows of an
- * activity always lie together: after edits in random order it read all of 10 million samples to find those of ten activities, 1.4 s
- * instead of 40 ms. Returns false while a vacuum holds the table: the next write tries again.
+ * cannot do this. Postgres estimates the cost of a BRIN index by the order of all rows, but the rows of an activity always lie together.
+ * After edits in random order, it read all 10 million samples to find those of ten activities, in 1.4 s instead of 40 ms. Returns false
+ * while a vacuum holds the table, so that the next write tries again.
  */
 export async function keepStatistics(store: Store): Promise<boolean> {
   const rows = await store.query<{ schema: string; name: string; distinct: number }>(
@@ -149,7 +149,7 @@ export async function keepStatistics(store: Store): Promise<boolean> {
        AND (s.correlation = 1 AND -s.n_distinct BETWEEN a.activities / a.held / 2 AND a.activities / a.held * 2) IS NOT TRUE`,
   )
   if (rows.length === 0) return true
-  // A lock of ours that waits would end an autovacuum, and keep others waiting.
+  // A waiting lock request would cancel an autovacuum and make others wait.
   if (await isLocked(store)) return false
   for (const { schema, name, distinct } of rows) {
     const column = `'schemaname', '${schema}', 'relname', '${name}', 'attname', 'activity_id', 'inherited', false`
@@ -162,10 +162,10 @@ export async function keepStatistics(store: Store): Promise<boolean> {
   return true
 }
 
-/** Rows that may change in a small table before an analyze. */
+/** Minimum changed rows of a table before an analyze. */
 const MIN_CHANGED = 500
 
-/** Finds the tables except samples with statistics older than a fifth of their rows: autovacuum may be slow or off. */
+/** Finds the tables, except samples, in which over a fifth of the rows changed since the last analyze: autovacuum may be slow or off. */
 async function findUnanalyzed(store: Store): Promise<string[]> {
   const rows = await store.query<{ name: string }>(
     `SELECT relid::regclass::text AS name FROM pg_stat_user_tables

@@ -22,7 +22,7 @@ export const accounts = training.table(
   ],
 )
 
-/** Makes the column of a row that goes with its account. */
+/** Makes the `account_id` column of a row that is deleted with its account. */
 export const ownAccount = () =>
   integer('account_id')
     .notNull()

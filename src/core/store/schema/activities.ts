@@ -14,13 +14,13 @@ import { DETAIL_FIELDS, LISTED_FIELDS } from '../../fields/activity-fields.ts'
 import { ownAccount } from './accounts.ts'
 import { columnsFor, doubles, instant, type Json, training } from './schemas.ts'
 
-/** The source of an activity's time zone, by falling priority. */
+/** The sources of an activity's time zone, highest priority first. */
 const TIMEZONE_SOURCES = ['service', 'position', 'file', 'nearest', 'setting', 'unknown'] as const
 
 /** The kinds of sport, see training.sport_of(). */
 export const SPORTS = ['cycling', 'running', 'swimming', 'other'] as const
 
-/** What the activity list says, and the time zone, which is derived where the list says only UTC. `started_at` is null when the service's date cannot be read. */
+/** The columns of the activity list; the time zone is derived if the list has only UTC. `started_at` is null if its date cannot be read. */
 const listColumns = () => ({
   ...columnsFor(LISTED_FIELDS),
   startedAt: instant('started_at'),
@@ -48,7 +48,7 @@ export const activities = training.table(
     ...doubles('start_lat start_lng south north west east'),
     ...columnsFor(DETAIL_FIELDS),
     summary: jsonb('summary').$type<Json>(),
-    // What this program remembers about fetching: when to ask (again), and how it went.
+    // When to fetch the activity next, and how earlier fetches ended.
     absentSince: instant('absent_since'),
     firstSeenAt: instant('first_seen_at').notNull().default(sql`now()`),
     updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
@@ -64,9 +64,9 @@ export const activities = training.table(
     fetchError: text('fetch_error'),
     straySamples: integer('stray_samples'),
     recordedFrom: instant('recorded_from'),
-    // A trigger derives it from the type.
+    // A trigger derives the sport from the activity type.
     sport: text('sport', { enum: SPORTS }).notNull().default('other'),
-    // Another one derives these from breakthrough, summary and list entry.
+    // Another trigger derives these columns from breakthrough, summary and list entry.
     nearBreakthrough: boolean('near_breakthrough'),
     sigManual: boolean('sig_manual'),
     sigError: text('sig_error'),
@@ -74,7 +74,7 @@ export const activities = training.table(
   (table) => [
     unique('activities_account_path').on(table.accountId, table.path),
     index('activities_account_started').on(table.accountId, desc(table.startedAt), desc(table.activityId)),
-    // The newest of all accounts, those without a start last.
+    // The newest activities of all accounts, those without a start last.
     index('activities_newest')
       .on(sql`coalesce(started_at, '-infinity') desc`, desc(table.activityId))
       .where(sql`absent_since is null`),
@@ -95,7 +95,7 @@ export const activities = training.table(
   ],
 )
 
-/** Makes the column of a row that goes with its activity. */
+/** Makes the `activity_id` column of a row that is deleted with its activity. */
 export const ownActivity = () =>
   integer('activity_id')
     .notNull()

@@ -73,7 +73,7 @@ export const uploadCopies = training.table(
   ],
 )
 
-// No key: a path may be longer than an index entry. The rows of a folder are always written together.
+// No key, because a path may be longer than an index entry. The rows of a folder are always written together.
 export const waitingFiles = training.table('waiting_files', {
   folder: text('folder').notNull(),
   path: text('path').notNull(),
@@ -104,7 +104,7 @@ export const syncRuns = training.table(
   (table) => [
     index('sync_runs_account_started').on(table.accountId, desc(table.startedAt)),
     index('sync_runs_newest').on(desc(table.startedAt), desc(table.runId)),
-    // The last run of each kind, for a view over years of runs.
+    // For a view that finds the last run of each kind among years of runs.
     index('sync_runs_latest').on(table.accountId, table.resource, table.kind, desc(table.startedAt)),
     check('sync_runs_outcome', sql`outcome in ('running', 'done', 'failed', 'partial', 'abandoned')`),
   ],
@@ -137,7 +137,7 @@ export const drift = training.table(
   (table) => [primaryKey({ columns: [table.endpoint, table.field, table.kind] })],
 )
 
-/** How far unfinished rebuilds have come; a row goes when its rebuild ends. */
+/** Progress of unfinished rebuilds; a row is deleted when its rebuild ends. */
 export const rebuilds = musette.table('rebuilds', {
   accountId: ownAccount().primaryKey(),
   version: text('version').notNull(),
@@ -146,12 +146,12 @@ export const rebuilds = musette.table('rebuilds', {
   failed: integer('failed').array().notNull(),
 })
 
-/** Rows that are locked and never read, see `lockName`. */
+/** Rows that are locked and never read, see acquireNamedLock. */
 export const locks = musette.table('locks', { name: text('name').primaryKey() })
 
 const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' })
 
-// Triggers write the rows, see the functions of schema `musette`: no statement that changes something can forget its row.
+// Triggers write the rows, so that no statement can change something without a row. See the functions of schema `musette`.
 export const changes = training.table(
   'changes',
   {

@@ -25,7 +25,7 @@ import {
   training,
 } from './schemas.ts'
 
-/** A FIT content, by the key that it has in the ledger. */
+/** The key of a FIT file's content in the upload ledger. */
 const contentColumns = () => ({
   accountId: integer('account_id').notNull(),
   contentId: text('content_id').notNull(),
@@ -63,7 +63,7 @@ export const fitFiles = training.table(
   ],
 )
 
-/** Makes the keys of a row that goes with its file: one row a file, or one a position. */
+/** Makes the keys of a table whose rows are deleted with their file: one row per file, or one per position. */
 const ownFile = (
   name: string,
   { accountId, contentId, position }: { accountId: PgColumn; contentId: PgColumn; position?: PgColumn },
@@ -76,7 +76,7 @@ const ownFile = (
   }).onDelete('cascade'),
 ]
 
-/** What sessions and laps have in common. */
+/** The columns that sessions and laps share. */
 const sumColumns = () => ({
   ...contentColumns(),
   position: integer('position').notNull(),
@@ -145,11 +145,11 @@ export const fitFields = training.table(
   (table) => ownFile('fit_fields_file', table),
 )
 
-// As in samples, the rows of a file are replaced together, and keys would cost most of the speed of COPY.
+// No keys, as in samples: the rows of a file are replaced together, and keys would cost most of the speed of COPY.
 export const fitRecords = training.table(
   'fit_records',
   {
-    // Columns of eight bytes first and of two last, which saves padding.
+    // Columns of eight bytes first and of two bytes last, to save padding.
     t: instant('t'),
     ...doubles('lat lng distance_m'),
     fileId: integer('file_id').notNull(),

@@ -20,26 +20,26 @@ import { bytea, columnsFor, doubles, instant, integers, type Json, musette, trai
 
 const { lat, lng, ...others } = columnsFor(SAMPLE_VALUE_FIELDS)
 
-// A primary key or a foreign key would cost four fifths of the speed of COPY; replacing an activity's samples as
-// a whole, in the transaction that updates its row, keeps them right without either. Migrations find the table plain or in partitions.
+// A primary or foreign key would make COPY about five times slower. Samples are always replaced as a whole, in the transaction that updates
+// their activity, so neither is needed. Migrations must handle the table both plain and partitioned.
 export const samples = training.table(
   'samples',
   {
-    // The columns of eight bytes come first, or each row would hold 8 bytes of padding.
+    // The columns of eight bytes come first. Otherwise each row would hold 8 bytes of padding.
     t: instant('t'),
     ...{ lat, lng },
     activityId: integer('activity_id').notNull(),
     ...others,
-    // NULL in nearly every row, where it takes no byte; filled, it would cost eight in many.
+    // NULL in nearly every row, where it takes no space; a value would cost eight bytes in many rows.
     ordinal: integer('ordinal'),
   },
   (table) => [
-    // With several ranges a page range, rows rewritten into old holes stay easy to find: after every activity was
-    // replaced twice, one reads in 3 ms; with the default operator class it takes 60 ms.
+    // With several value ranges per page range, rows rewritten into old holes stay fast to find. After every activity was replaced twice,
+    // reading one activity takes 3 ms, or 60 ms with the default operator class.
     index('samples_activity')
       .using('brin', table.activityId.op('int4_minmax_multi_ops'))
       .with({ pages_per_range: 32, autosummarize: true }),
-    // `t > now() - interval '14 days'` reads every row without it.
+    // Without this index, `t > now() - interval '14 days'` reads every row.
     index('samples_t')
       .using('brin', table.t.op('timestamptz_minmax_multi_ops'))
       .with({ pages_per_range: 32, autosummarize: true }),
@@ -63,8 +63,8 @@ export const powerCurves = training.table(
     activityId: ownActivity(),
     durationS: integer('duration_s').notNull(),
     watts: real('watts').notNull(),
-    // Those of the activity, for the index; a trigger moves season, sport and start with it. The best of a season is one
-    // look each, the earliest of equals included: 1,200 looks for 25 seasons. A join over all curves reads every point.
+    // Copied from the activity for the index; a trigger updates season, sport and start. The best of a season, the earliest of equals,
+    // takes one index lookup: 1,200 lookups for 25 seasons. A join over all curves would read every point.
     ...integers('account_id season'),
     startedAtLocal: timestamp('started_at_local', { withTimezone: false, mode: 'string' }),
     source: text('source', { enum: ['p_raw', 'power'] }),
@@ -85,7 +85,7 @@ export const powerCurves = training.table(
   ],
 )
 
-/** How hard each activity was, second by second, counted once from its samples: sums over them would scan millions. */
+/** Seconds of each activity by intensity, counted once from its samples, because sums over samples would scan millions of rows. */
 export const activityIntensity = training.table(
   'activity_intensity',
   {
@@ -94,7 +94,7 @@ export const activityIntensity = training.table(
     ...integers('power_z1_s power_z2_s power_z3_s power_z4_s power_z5_s power_z6_s power_z7_s'),
     ...integers('above_ftp_s near_mpa_s hr_peak'),
     hrAtLeastS: integer('hr_at_least_s').array(),
-    // Those of the activity; a trigger moves them with it. The view ride_intensity reads nothing else.
+    // Copied from the activity; a trigger updates them. The view ride_intensity reads only this table.
     accountId: integer('account_id'),
     day: date('day'),
     month: date('month').notNull().default('-infinity'),
@@ -102,14 +102,14 @@ export const activityIntensity = training.table(
     sampleSpacingS: integer('sample_spacing_s'),
   },
   (table) => [
-    // What an account has, and its highest heart rate of each month without the rows.
+    // For the rows of an account, and for its highest heart rate of each month without reading rows.
     index('activity_intensity_peaks')
       .on(table.accountId, table.month, desc(table.hrPeak))
       .where(sql`not absent`),
   ],
 )
 
-/** What riders compute from samples again and again, computed once: each is a pass over millions of rows in SQL. */
+/** Measures that riders often need, computed once, because each would scan millions of samples in SQL. */
 export const activityMeasures = training.table('ride_measures', {
   activityId: ownActivity().primaryKey(),
   accountId: ownAccount(),
@@ -130,7 +130,7 @@ export const activityMeasures = training.table('ride_measures', {
   routeId: integer('route_id'),
 })
 
-/** The way of each activity as points, by which it is drawn and its route is found; where one changes, a trigger clears the route. */
+/** The track of each activity as points, from which it is drawn and its route is found. If the track changes, a trigger clears the route. */
 export const activityTracks = musette.table(
   'ride_tracks',
   {
@@ -156,7 +156,7 @@ export const rawDocuments = training.table('raw_documents', {
   body: bytea('body').notNull(),
 })
 
-/** The version of an activity's samples, extras and power curve: equal versions have equal content, also in another database. */
+/** The version of an activity's samples, extras and power curve. Equal versions have equal content, even in another database. */
 export const contentVersions = musette.table('content_versions', {
   activityId: ownActivity().primaryKey(),
   version: uuid('version').notNull(),

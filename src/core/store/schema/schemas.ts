@@ -10,16 +10,16 @@ import {
 } from 'drizzle-orm/pg-core'
 import { type Camel, camelCase, type Field } from '../../fields/field.ts'
 
-/** What analysts read. */
+/** The tables and views that analysts read. */
 export const training = pgSchema('training')
 
-/** What analysts must not reach: sealed tokens, locks and the journal of migrations. */
+/** The tables that analysts must not read: sealed tokens, locks and the journal of migrations. */
 export const musette = pgSchema('musette')
 
 /** A bytea column, read and written as a Buffer. */
 export const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' })
 
-/** A column of a list of numbers with gaps, such as `integer[]`, written as one text: drizzle's array looks at each value twice. */
+/** An array column of numbers and NULLs, such as `integer[]`. It is written as one text, because drizzle's array visits each value twice. */
 export const numberList = customType<{
   data: readonly (number | null)[]
   driverData: string
@@ -40,7 +40,7 @@ const makeText = (column: string) => text(column)
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
-/** Returns the function that makes columns of one type, each nullable, from their names with spaces between. */
+/** Returns a function that makes nullable columns of one type from their names, separated by spaces. */
 const columnsOfType =
   <Column>(make: (column: string) => Column) =>
   <Names extends string>(names: Names) =>
@@ -54,7 +54,7 @@ export const integers = columnsOfType(makeInteger)
 export const smallints = columnsOfType((column) => smallint(column))
 export const texts = columnsOfType(makeText)
 
-/** Numbers are in double precision, which keeps what was sent, but for those of the samples. */
+/** Numbers have double precision, which keeps the value as sent, except in samples. */
 const MAKERS = {
   ...{ number: makeDouble, duration: makeDouble, text: makeText, name: makeText, identity: makeText },
   ...{ real: makeReal, integer: makeInteger },
@@ -64,12 +64,12 @@ type Columns<L extends Stored> = {
   [C in keyof L & string as Camel<C>]: ReturnType<(typeof MAKERS)[L[C]['kind']]>
 }
 
-/** Makes the columns of fields of the service. */
+/** Makes the columns for fields of the service. */
 export function columnsFor<L extends Stored>(fields: L): Columns<L> {
   return Object.fromEntries(
     Object.entries(fields).map(([column, { kind }]) => [camelCase(column), MAKERS[kind](column)]),
   ) as Columns<L>
 }
 
-/** The jsonb kinds of value, as JSON.parse makes them. */
+/** A jsonb value, as JSON.parse returns it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }

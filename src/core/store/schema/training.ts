@@ -9,8 +9,7 @@ import {
 import { accounts, ownAccount } from './accounts.ts'
 import { columnsFor, doubles, instant, type Json, texts, training } from './schemas.ts'
 
-// Two partial unique indexes stand for one that treats nulls as equal, which Postgres 14 has not. Two services have two
-// default lists.
+// Two partial unique indexes replace one that treats nulls as equal, which Postgres 14 lacks. Each service has its own default list.
 export const workouts = training.table(
   'workouts',
   {
@@ -43,7 +42,7 @@ export const workoutSets = training.table(
   (table) => [primaryKey({ columns: [table.accountId, table.path, table.position] })],
 )
 
-// A definition may have no sets, or none that could be had yet.
+// A definition may have no sets, or sets that could not be fetched yet.
 export const workoutDefinitions = training.table(
   'workout_definitions',
   {
@@ -85,7 +84,7 @@ export const trainingInfo = training.table(
   (table) => [primaryKey({ columns: [table.accountId, table.observedAt] })],
 )
 
-// musette.fit_form() writes it.
+// musette.fit_form() writes this table.
 export const formConstants = training.table(
   'form_constants',
   {

@@ -33,10 +33,10 @@ export type FitRows = {
   fields: MadeRows<OfFile<typeof fitFields.$inferInsert>>
 } & RecordedRows
 
-/** The version of the rows of FIT files; raised when they hold more. */
+/** Version of the rows made from FIT files; raised whenever they hold more. */
 export const FIT_READER_VERSION = 4
 
-/** Counts the FIT files that an earlier version read: kept ones, which a rebuild reads again, and others, which are read when they come again. */
+/** Counts the FIT files that an earlier version read. A rebuild reads the `kept` files again; the `gone` files are read when they come again. */
 export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: number }> {
   const { rows } = await tx.client.query<{ kept: number; gone: number }>(
     `select count(o.content_id)::int as kept, (count(*) - count(o.content_id))::int as gone
@@ -46,10 +46,10 @@ export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: num
   return rows[0] ?? { kept: 0, gone: 0 }
 }
 
-/** A statement takes 65,535 values; a row has about 35, and one of fit_fields lists of a day. */
+/** Maximum rows per statement, because a statement takes 65,535 values and a row has about 35. A row of fit_fields has lists of a whole day. */
 const ROWS_AT_ONCE = 1_000
 
-/** Records the content of a FIT file of the ledger. A known file stays; returns whether it is new. */
+/** Records the content of a FIT file in the ledger, and reports whether it is new. A known file stays unchanged. */
 export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<boolean> {
   const own = { accountId: key.accountId, contentId: key.contentId }
   const made = await tx.db
@@ -65,11 +65,11 @@ export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<
   return true
 }
 
-/** The tables of the contents of a file, each row with its place. */
+/** The tables for the parts of a file, in which each row has a position. */
 const PARTS = { sessions: fitSessions, laps: fitLaps, devices: fitDevices, fields: fitFields } as const
 const PART_NAMES = ['sessions', 'laps', 'devices', 'fields'] as const
 
-/** Replaces the rows of a known FIT file; a row that is right already is not written. */
+/** Replaces the rows of a known FIT file; a row that is already right is not rewritten. */
 export async function replaceFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<void> {
   const own = { accountId: key.accountId, contentId: key.contentId }
   const { readAt, ...file } = rows.file
@@ -111,7 +111,7 @@ function differs(table: FitTable, row: object): SQL {
   return sql`(${sql.join(differences, sql` or `)})`
 }
 
-/** Finds the keys of an account's kept FIT files, in a fixed order. */
+/** Finds the keys of an account's stored FIT files, in a fixed order. */
 export async function findFitOriginalKeys(tx: Tx, accountId: number): Promise<UploadKey[]> {
   return await tx.db
     .select({ accountId: fitOriginals.accountId, contentId: fitOriginals.contentId })
@@ -120,7 +120,7 @@ export async function findFitOriginalKeys(tx: Tx, accountId: number): Promise<Up
     .orderBy(asc(fitOriginals.contentId))
 }
 
-/** Finds the kept bytes of a FIT file, packed with gzip; undefined when there are none. */
+/** Finds the stored bytes of a FIT file, compressed with gzip; returns undefined if there are none. */
 export async function findFitBody(tx: Tx, key: UploadKey): Promise<Buffer | undefined> {
   const [row] = await tx.db
     .select({ body: fitOriginals.body })
@@ -129,7 +129,7 @@ export async function findFitBody(tx: Tx, key: UploadKey): Promise<Buffer | unde
   return row?.body
 }
 
-/** Keeps the bytes of a FIT file that recordFit knows; `body` is packed with gzip. Bytes that are kept stay as they are. */
+/** Stores the bytes of a FIT file that recordFit knows; `body` is compressed with gzip. Bytes that are already stored stay unchanged. */
 export async function recordFitOriginal(tx: Tx, key: UploadKey, body: Buffer): Promise<void> {
   const { accountId, contentId } = key
   await tx.db
@@ -138,7 +138,7 @@ export async function recordFitOriginal(tx: Tx, key: UploadKey, body: Buffer): P
     .onConflictDoNothing()
 }
 
-/** Finds the files that were sent of activities that began at this moment, other than one content, with the device of each. */
+/** Finds the files, other than this content, that were sent for activities with this start, each with its device. */
 export async function findSentFiles(
   tx: Tx,
   { accountId, contentId, startedAt }: UploadKey & { startedAt: Date },
@@ -154,7 +154,7 @@ export async function findSentFiles(
   return rows
 }
 
-/** Finds the kept parts of a FIT file: its rows as this version reads them, and its bytes. */
+/** Reports whether the rows of a FIT file are stored as this version reads them, and whether its bytes are stored. */
 export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boolean; hasBytes: boolean }> {
   const { rows } = await tx.client.query<{ isRead: boolean; hasBytes: boolean }>(
     `select exists (select from training.fit_files where account_id = $1 and content_id = $2 and reader_version >= $3) as "isRead",
@@ -165,8 +165,8 @@ export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boo
 }
 
 /**
- * Finds the bytes of the FIT file that an activity came from, packed with gzip: of several the one that the view ride_files
- * shows, of those whose bytes are kept. Undefined when there are none.
+ * Finds the bytes of the FIT file that an activity came from, compressed with gzip. Of several files, returns the first in the order of the
+ * view ride_files whose bytes are stored. Returns undefined if there are none.
  */
 export async function findFitOriginal(tx: Tx, { activityId }: { activityId: number }) {
   const { rows } = await tx.client.query<{ fileName: string; contentId: string; body: Buffer }>(
@@ -193,10 +193,10 @@ function* pages<T>(rows: Iterable<T>, size: number): Generator<readonly T[]> {
 
 const COLUMNS = getTableColumns(fitRecords)
 
-/** A column of a record with a value: all but its file and its number. */
+/** A value column of a record: every column except its file and its position. */
 export type RecordColumn = Exclude<keyof typeof COLUMNS, 'fileId' | 'position'>
 
-/** The records of a file by column, those without any value left out. `t` is ms since 1970; NaN stands for NULL. */
+/** The records of a file by column, without columns that have no value. `t` is ms since 1970; NaN stands for NULL. */
 type RecordRows = Readonly<{
   count: number
   columns: Readonly<Partial<Record<RecordColumn, Float64Array>>>
@@ -212,20 +212,20 @@ export type MessageRow = Readonly<{
   fields: Json
 }>
 
-/** Rows made while they are read, because a day has megabytes. */
+/** Rows that are generated while they are read, because those of a day take megabytes. */
 export type MadeRows<Row> = Iterable<Row> & { readonly length: number }
 
 /** The rows of a file in fit_records and fit_messages. */
 type RecordedRows = Readonly<{ records: RecordRows; messages: MadeRows<MessageRow> }>
 
-/** Writes the records and messages of a file that has none, the records by COPY. */
+/** Writes the records and messages of a file that has none; uses COPY for the records. */
 async function insertRecorded(tx: Tx, fileId: number, { records, messages }: RecordedRows) {
   const { names, chunks } = encodeRecords(fileId, records)
   if (records.count > 0) await copyRows(tx.client, `training.fit_records (${names.join(', ')})`, chunks)
   await insertMessages(tx, fileId, messages)
 }
 
-/** Writes the records and messages of a file in place of those that are there, when they differ, and returns whether they did. */
+/** Replaces the records and messages of a file if they differ, and reports whether they did. */
 async function replaceRecorded(tx: Tx, fileId: number, rows: RecordedRows): Promise<boolean> {
   if ((await holdsRecords(tx, fileId, rows.records)) && (await holdsMessages(tx, fileId, rows.messages)))
     return false
@@ -235,7 +235,7 @@ async function replaceRecorded(tx: Tx, fileId: number, rows: RecordedRows): Prom
   return true
 }
 
-/** Finds whether a file has these records, or begins with them. */
+/** Reports whether a file has exactly these records, or begins with them (`first`). */
 export async function holdsRecords(
   tx: Tx,
   fileId: number,
@@ -244,7 +244,7 @@ export async function holdsRecords(
 ): Promise<boolean> {
   const { names, chunks } = encodeRecords(fileId, records)
   const others = Object.values(COLUMNS).flatMap(({ name }) => (names.includes(name) ? [] : [name]))
-  // A value in a column that should be empty also makes a difference.
+  // A value in a column that should be empty counts as a difference.
   const key =
     others.length > 0 ? `CASE WHEN num_nonnulls(${others.join(', ')}) = 0 THEN file_id END` : 'file_id'
   const selected = names.map((name) => (name === 'file_id' ? key : name))
@@ -254,7 +254,7 @@ export async function holdsRecords(
   return (await compareRows(tx.client, query, expected)).same
 }
 
-/** The rows that `$2` has as JSON. */
+/** The rows of the JSON array `$2`. */
 const SENT_MESSAGES = `jsonb_to_recordset($2::jsonb)
   AS w (position int, record int, t float8, message text, event text, "eventType" text, fields jsonb)`
 
@@ -287,7 +287,7 @@ const CHUNK_BYTES = 256 * 1_024
 
 type Writer = (view: DataView, at: number, row: number) => number
 
-/** Encodes records for COPY: the names of the columns that have a value, and the rows. */
+/** Encodes records for COPY. Returns the names of the columns that have a value, and the rows. */
 function encodeRecords(fileId: number, { count, columns }: RecordRows) {
   const filled = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).flatMap(
     (key): Array<{ name: string; write: Writer }> => {
@@ -305,7 +305,8 @@ function encodeRecords(fileId: number, { count, columns }: RecordRows) {
 function* makeChunks(count: number, writers: readonly Writer[]): Generator<Buffer> {
   const mostBytes = 2 + writers.length * 12
   const rowsAChunk = Math.floor(CHUNK_BYTES / mostBytes)
-  // Two in turn, of which copyIn has sent one before it asks for the next: new ones would be 35 MB for a day of every sensor.
+  // Uses two buffers in turn: copyIn has sent one chunk before it requests the next. New buffers would take 35 MB for a day of every
+  // sensor.
   const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)] as const
   for (let from = 0; from < count; from += rowsAChunk) {
     const to = Math.min(count, from + rowsAChunk)
@@ -321,7 +322,7 @@ function* makeChunks(count: number, writers: readonly Writer[]): Generator<Buffe
   }
 }
 
-/** Writes NULL for NaN, else a field of so many bytes. */
+/** Makes a writer of fields with this many bytes; NaN becomes NULL. */
 function writeField(
   values: Float64Array,
   bytes: 2 | 4 | 8,

@@ -8,24 +8,24 @@ export type Upload = Readonly<typeof uploads.$inferSelect>
 export type UploadState = Upload['state']
 export type UploadKey = { accountId: number; contentId: string }
 
-/** A change of state; columns that are left out stay as they are. */
+/** A change of an upload's state; columns that are left out keep their values. */
 export type UploadChange = Pick<Upload, 'state'> &
   Partial<Omit<Upload, 'state' | keyof UploadKey>> & {
     /** counts one more attempt to send */
     countAttempt?: boolean
   }
 
-/** Conditions for a change of state; one that is left out always holds. */
+/** Conditions for a change of state; a condition that is left out always holds. */
 type UploadRules = {
-  /** one of these states */
+  /** the row has one of these states */
   from?: readonly UploadState[]
-  /** no pause is left at this time */
+  /** the row's pause has ended by this time */
   dueAt?: Date
-  /** this many attempts: no other process has sent it since */
+  /** the row has this many attempts: no other process has sent the file since */
   attempts?: number
 }
 
-/** Records a content of `sizeBytes` in the ledger, or leaves the known row. Returns the row and whether it is new. */
+/** Records a file's content in the ledger, unless it is known. Returns the row and whether it is new. */
 export async function recordUploadSeen(
   tx: Tx,
   input: UploadKey & {
@@ -51,20 +51,20 @@ export async function recordUploadSeen(
   return { upload, isNew: false }
 }
 
-/** Finds the ledger row of a content; undefined when it was never seen. */
+/** Finds the ledger row of a content; returns undefined if it was never seen. */
 export async function findUpload(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
   const [row] = await tx.db.select().from(uploads).where(isUpload(key))
   return row
 }
 
-/** Finds the ledger row of a longer file of which these bytes were sent; undefined when there is none. */
+/** Finds the ledger row of a longer file, from which only these bytes were sent; returns undefined if there is none. */
 export async function findUploadSentAs(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
   const isSentAs = and(eq(uploads.accountId, key.accountId), eq(uploads.sentContentId, key.contentId))
   const [row] = await tx.db.select().from(uploads).where(isSentAs)
   return row
 }
 
-/** Changes the state of a ledger row and returns it. With rules only when they hold: else undefined, as another process was first. */
+/** Sets the state of a ledger row and returns the row. With rules, returns undefined if they no longer hold, because another process was first. */
 export async function recordUploadState(
   tx: Tx,
   key: UploadKey,
@@ -89,7 +89,7 @@ export async function recordUploadState(
   return row
 }
 
-/** Extends the time at which the sender of a row counts as dead; has no effect when another process has sent it since. */
+/** Extends the time at which the sender of a row counts as dead; has no effect if another process has sent the file since. */
 export async function recordUploadAlive(tx: Tx, key: UploadKey, input: { attempts: number; until: Date }) {
   await tx.db
     .update(uploads)
@@ -101,7 +101,7 @@ function isUpload(key: UploadKey): SQL | undefined {
   return and(eq(uploads.accountId, key.accountId), eq(uploads.contentId, key.contentId))
 }
 
-/** Records further names of contents in the ledger, or updates when a known name was seen. */
+/** Records more file names of known contents in the ledger, or when a known name was last seen. */
 export async function recordUploadCopies(
   tx: Tx,
   copies: ReadonlyArray<UploadKey & { fileName: string; seenAt: Date }>,
@@ -115,7 +115,7 @@ export async function recordUploadCopies(
     .onConflictDoUpdate({ target: [accountId, contentId, fileName], set: { seenAt: sql`excluded.seen_at` } })
 }
 
-/** Makes the activity of an accepted upload wanted before a list contains it, no longer absent, and returns its `activity_id`. */
+/** Makes the activity of an accepted upload wanted and no longer absent, even before a list contains it. Returns its `activity_id`. */
 export async function upsertUploaded(tx: Tx, input: { accountId: number; path: string; listedAt: Date }) {
   const { rows } = await tx.client.query<{ activity_id: number }>(
     `insert into training.activities as a (account_id, path, detail_state, listed_at, wanted_at)
@@ -131,7 +131,7 @@ export async function upsertUploaded(tx: Tx, input: { accountId: number; path: s
   return row.activity_id
 }
 
-/** An activity with a file's start. `isAwaited`: its samples are to be fetched; `fileName`: the first other file that it has. */
+/** An activity near a file's start. `isAwaited`: its samples are still to be fetched; `fileName`: its first other file. */
 export type ActivityAtStart = Readonly<{
   activityId: number
   path: string
@@ -141,7 +141,7 @@ export type ActivityAtStart = Readonly<{
   fileName: string | null
 }>
 
-/** Finds the activities that start at most `withinMs` from one of a file's starts and are not absent, with what their lengths may be. */
+/** Finds activities, except absent ones, that start at most `withinMs` from one of a file's starts, with their possible lengths. */
 export async function findActivitiesAt(
   tx: Tx,
   { accountId, contentId, starts, withinMs }: UploadKey & { starts: readonly Date[]; withinMs: number },
@@ -158,14 +158,14 @@ export async function findActivitiesAt(
   return rows
 }
 
-/** An activity that a file may have become. `complete`: mirrored with samples, and listed. */
+/** An activity that a file may have created. `complete`: mirrored with samples, and listed. */
 type KnownPath = { path: string; activityId: number; firstSeenAt: Date; complete: boolean }
 
 /** The facts that decide whether an activity came from a file. */
 export type Claims = {
   /** paths that belong to other contents, with the name of their file */
   claimed: ReadonlyMap<string, string>
-  /** the mirrored activities among the given paths */
+  /** the activities among the given paths that the mirror has */
   known: ReadonlyMap<string, KnownPath>
   /** starts of other contents without a known activity */
   rivals: readonly Date[]
@@ -198,7 +198,7 @@ export async function findClaims(tx: Tx, key: UploadKey, paths: readonly string[
   }
 }
 
-/** Marks the accepted uploads of these activities, if there are any, as mirrored. */
+/** Marks the accepted uploads of these activities as mirrored. */
 export async function recordUploadsMirrored(
   tx: Tx,
   input: { activityIds: readonly number[]; mirroredAt: Date },
@@ -212,9 +212,9 @@ export async function recordUploadsMirrored(
 }
 
 /**
- * Finds the ledger rows of all signed-in accounts whose state must be checked at the service at `now`, longest due first: the
- * sender has died, the answer was lost, the file is accepted but its activity cannot be fetched, or the activity of a mirrored
- * file has vanished (checked once).
+ * Finds the ledger rows of all signed-in accounts whose state must be checked at the service at `now`, longest due first. These are rows
+ * whose sender died, whose answer was lost, whose file is accepted but its activity cannot be fetched, or whose mirrored activity vanished
+ * (checked once).
  */
 export async function findDueUploads(tx: Tx, input: { now: Date; limit: number }): Promise<UploadKey[]> {
   const { rows } = await tx.client.query<UploadKey>(
@@ -233,8 +233,8 @@ export async function findDueUploads(tx: Tx, input: { now: Date; limit: number }
 }
 
 /**
- * Records accepted uploads as mirrored whose activity is complete, also when a poll fetched it before the ledger knew of it, or
- * when the service has no samples of it. Returns their number.
+ * Marks accepted uploads as mirrored if their activity is complete, even if a poll fetched it before the ledger knew it, or the service has
+ * no samples of it. Returns how many.
  */
 export async function recordUploadsComplete(tx: Tx, input: { now: Date }): Promise<number> {
   const { rowCount } = await tx.client.query(
@@ -247,10 +247,10 @@ export async function recordUploadsComplete(tx: Tx, input: { now: Date }): Promi
   return rowCount ?? 0
 }
 
-/** How long a file may be unsent before it is a problem: sending takes minutes. */
+/** How long a file may stay unsent before it is a problem: sending takes minutes. */
 const STUCK_AFTER = '6 hours'
 
-/** Finds the last refused file of a week, and counts the files that were not sent, or not confirmed, for hours. */
+/** Finds the last refused file of a week, and counts the files that have not been sent or confirmed for hours. */
 export async function findUploadProblems(tx: Tx, now: Date, accountId?: number) {
   type Refused = { account: string; file_name: string; reason: string | null; seen_at: Date; refused: number }
   const refused = await tx.client.query<Refused>(

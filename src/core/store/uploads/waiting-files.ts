@@ -16,18 +16,18 @@ export type WaitingReport = {
     sinceMs: number
   }>
   lookedAt: Date
-  /** whether its watcher has just started, perhaps in place of one of another folder */
+  /** whether the watcher has just started, perhaps with another folder than before */
   isFirst?: boolean
 }
 
-/** Enough rows for a person to read; all are rewritten at each change, and the log has the full number. */
+/** Maximum recorded rows: enough for a person to read. All rows are rewritten at each change, and the log has the full number. */
 const MAX_ROWS = 1_000
 /** A folder without a scan for this long is no longer watched, or has another path. */
 const FORGOTTEN_AFTER_MS = HOUR
 
 /**
- * Replaces the waiting files of a folder; only the first 1,000 are recorded. The first report of a watcher removes those of all its
- * folders: nobody reports a removed folder, and the others are reported again within minutes.
+ * Replaces the waiting files of a folder, of which it records the first 1,000. The first report of a watcher deletes the files of all
+ * folders: nobody reports on a removed folder, and the other folders are reported again within minutes.
  */
 export async function recordWaitingFiles(tx: Tx, report: WaitingReport): Promise<void> {
   const { folder, waiting, lookedAt, isFirst } = report
@@ -54,7 +54,7 @@ export async function recordWaitingFiles(tx: Tx, report: WaitingReport): Promise
   )
 }
 
-/** The code of what is no FIT file: a person reads why, and no check, count or message includes it. */
+/** The code of a file that is not a FIT file. A person can read why; no check, count or message includes it. */
 export const NOT_TAKEN = 'not_taken'
 
 /** A row of `training.waiting_files`. */
@@ -68,7 +68,7 @@ export type WaitingFile = {
   waiting_since: Date
 }
 
-/** Finds the waiting files of all drop folders, the longest waiting first. */
+/** Finds the waiting files of all drop folders, longest waiting first. */
 export async function findWaitingFiles(tx: Tx): Promise<WaitingFile[]> {
   const { rows } = await tx.client.query<WaitingFile>(
     `select folder, path, account_name as account, size_bytes::float8 as size_bytes, code, reason, waiting_since
