@@ -48,7 +48,7 @@ describe.skipIf(!canMount())('a Postgres of the rider whose disk is full', () =>
       {
         ...{ state: 'problem', kind: 'unreachable' },
         found: expect.stringMatching(
-          /^the disk of the database is full: .*; make room on the disk of its server/,
+          /^the database's disk is full: .*; make room on the disk of its server/,
         ),
         run: 'musette doctor',
       },
@@ -70,7 +70,7 @@ describe.skipIf(!canMount())('a Postgres of the rider whose disk is full', () =>
       return { status: answer.status, database: JSON.parse(await answer.text()).parts.database }
     }
     await daemon.waitForLine(
-      /waiting for the database.*the disk of the database is full: .*make room/,
+      /waiting for the database.*the database's disk is full: .*make room/,
       60_000,
     )
     const waits = { status: 503, database: 'its disk is full; musette waits for it' }

@@ -52,7 +52,7 @@ const DAMAGES: ReadonlyArray<[name: string, words: string, damage: (login: Login
   ['bent-row', 'are damaged', ({ bend }) => bend('access_token')],
   ['bent-password', 'are damaged', ({ bend }) => bend('password')],
   ['other-key', 'sealed with another key', ({ run }) => run(OTHER_KEY)],
-  ['other-address', 'made at another address', ({ run }) => run(OTHER_ADDRESS)],
+  ['other-address', 'issued at another address', ({ run }) => run(OTHER_ADDRESS)],
   ['nonsense-in-spool', 'is damaged', ({ spool }) => writeFile(spool, '{')],
   ['empty-spool', 'is damaged', ({ spool }) => writeFile(spool, '')],
   ['folder-as-spool', 'cannot be read', ({ spool }) => mkdir(spool)],

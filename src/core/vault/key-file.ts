@@ -6,29 +6,29 @@ import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { renameDurably, writeDurably } from '../../kit/files.ts'
 
 const KEY_BYTES = 32
-/** The key file of an unfinished rotation, with the key's id. */
+/** Name of a key file of an unfinished rotation, with the key's id. */
 const PENDING = /^secret\.key\.new-([0-9a-f]{8})$/
 const OLD = /^secret\.key\.old-([0-9a-f]{8})$/
-/** The incomplete key file that a crash leaves. */
+/** Name of an incomplete key file that a crash left. */
 const SCRAP = /^secret\.key\.new-[0-9a-f]{8}\./
 
 export function secretKeyPath(dataDir: string): string {
   return join(dataDir, 'secret.key')
 }
 
-/** Returns the path of a key until its rotation is finished. */
+/** Returns the path of a new key until its rotation is finished. */
 export function pendingKeyPath(dataDir: string, keyId: string): string {
   return `${secretKeyPath(dataDir)}.new-${keyId}`
 }
 
-/** Returns the path of a replaced key, which opens the logins of older backups. */
+/** Returns the path of a replaced key, which decrypts the logins in older backups. */
 export function oldKeyPath(dataDir: string, keyId: string): string {
   return `${secretKeyPath(dataDir)}.old-${keyId}`
 }
 
 /**
- * Reads the 32-byte key that seals tokens from `<dataDir>/secret.key`, and creates the file (mode 0600) the first time. Two processes that
- * start at once get one key: the file is written under another name and then linked, which succeeds only once.
+ * Reads the 32-byte key that encrypts tokens from `<dataDir>/secret.key`; creates the file (mode 0600) the first time. Two processes that
+ * start at once get the same key: each writes a file under another name and links it to this path, which succeeds only once.
  */
 export function readOrMakeSecretKey(dataDir: string): Buffer {
   const path = secretKeyPath(dataDir)
@@ -47,15 +47,15 @@ export function readOrMakeSecretKey(dataDir: string): Buffer {
   return readKeyFile(path) as Buffer
 }
 
-/** Reads the keys that may seal rows: first the key file's, then those of an unfinished rotation. */
+/** Reads the keys that may have encrypted rows: first that of the key file, then those of unfinished rotations. */
 export function readSecretKeys(dataDir: string): Buffer[] {
-  // The key file is read last: a rotation that finishes meanwhile moves its key there.
+  // Reads the key file last, because a rotation that finishes meanwhile moves its key there.
   const pending = readPendingIds(dataDir).flatMap((id) => readKeyFile(pendingKeyPath(dataDir, id)) ?? [])
   const current = readKeyFile(secretKeyPath(dataDir))
   return current ? [current, ...pending] : pending
 }
 
-/** Reads every key that opens logins: the one that is set, or those of readSecretKeys and the replaced ones. */
+/** Reads every key that can decrypt logins: the key that is set, or those of readSecretKeys and the replaced ones. */
 export function readHeldKeys({
   secretKey,
   dataDir,
@@ -72,7 +72,7 @@ export function readPendingIds(dataDir: string): string[] {
   return readNames(dataDir).flatMap((name) => PENDING.exec(name)?.[1] ?? [])
 }
 
-/** Removes unused keys of failed rotations, and incomplete key files of crashes. */
+/** Removes the unused keys of failed rotations, and the incomplete key files that crashes left. */
 export async function removePendingKeys(dataDir: string, used: ReadonlySet<string>): Promise<void> {
   for (const name of readNames(dataDir)) {
     const keyId = PENDING.exec(name)?.[1]
@@ -81,7 +81,7 @@ export async function removePendingKeys(dataDir: string, used: ReadonlySet<strin
   }
 }
 
-/** Reads a key file; undefined when there is none. Throws ConfigError `secret_key_unreadable`, `secret_key_damaged`. */
+/** Reads a key file; returns undefined if there is none. Throws ConfigError `secret_key_unreadable` or `secret_key_damaged`. */
 export function readKeyFile(path: string): Buffer | undefined {
   let text: string
   try {
@@ -94,7 +94,7 @@ export function readKeyFile(path: string): Buffer | undefined {
   if (key.length !== KEY_BYTES) {
     throw new ConfigError(
       'secret_key_damaged',
-      `the key file ${path} does not hold 32 bytes in base64; put it back from a backup, or remove it and run: musette login`,
+      `the key file ${path} does not hold 32 bytes in base64; restore it from a backup, or remove it and run: musette login`,
     )
   }
   return key
@@ -105,19 +105,19 @@ export async function writeKeyFile(path: string, key: Buffer): Promise<void> {
   try {
     await writeDurably(path, textOf(key))
   } catch (error) {
-    const message = `the key file ${path} cannot be written (${errorCode(error)}); nothing is changed`
+    const message = `the key file ${path} cannot be written (${errorCode(error)}); nothing was changed`
     throw new ConfigError('secret_key_unwritable', message, { cause: error })
   }
 }
 
-/** Renames that key to the key file. Does nothing when another process has done so. */
+/** Renames a pending key file to `secret.key`. Does nothing if another process has done so. */
 export async function putKeyInPlace(dataDir: string, keyId: string): Promise<void> {
   const pending = pendingKeyPath(dataDir, keyId)
   try {
     await renameDurably(pending, secretKeyPath(dataDir))
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return
-    const message = `the new key stays in ${pending} (${errorCode(error)}) and is found there, too; make its folder writable and run: musette status`
+    const message = `cannot rename ${pending} to secret.key (${errorCode(error)}), but musette reads the new key there too; make the folder writable and run: musette status`
     throw new ConfigError('secret_key_unwritable', message, { cause: error })
   }
 }
@@ -143,7 +143,7 @@ export function createFolder(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   } catch (error) {
-    const message = `the folder ${dataDir} cannot be made (${errorCode(error)}); set MUSETTE_DATA_DIR to a folder of yours`
+    const message = `cannot create the folder ${dataDir} (${errorCode(error)}); set MUSETTE_DATA_DIR to a folder that you may write`
     throw new ConfigError('data_dir_unusable', message, { cause: error })
   }
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../../kit/errors.ts'
 
-/** A multiple of 11 with one wrong digit, or with two neighbours exchanged, is none: each group shows its typing error by itself. */
+/** Each group is a multiple of 11. One wrong digit, or two adjacent digits swapped, breaks that, so each group reveals its typing error. */
 const FACTOR = 11
 const KEY_WORDS = 16
 const GROUPS = KEY_WORDS + 1
 const GROUPS_A_LINE = 6
 
-/** Formats a key of 32 bytes as 17 groups of six digits: 16 bits each, then a checksum; each line begins with the number of its first group. */
+/** Formats a 32-byte key as 17 groups of six digits: 16 with 16 bits each and a checksum. Each line begins with the number of its first group. */
 export function formatPaperKey(key: Buffer): string[] {
   const groups = [...wordsOf(key), checksumOf(key)].map((word) => String(word * FACTOR).padStart(6, '0'))
   const starts = groups.flatMap((_, at) => (at % GROUPS_A_LINE === 0 ? [at] : []))
@@ -17,8 +17,8 @@ export function formatPaperKey(key: Buffer): string[] {
 }
 
 /**
- * Parses the keys of a text: groups as formatPaperKey writes them, between lines with words, or one key in base64 as a key file
- * has it. Throws ConfigError `paper_key`, which names a wrong group by its number and has no digit of it.
+ * Parses the keys in a text: groups as formatPaperKey writes them, between lines of words, or one key in base64 as in a key file. Throws
+ * ConfigError `paper_key`, which names a wrong group by its number and shows none of its digits.
  */
 export function parsePaperKeys(text: string): Buffer[] {
   if (/^[\w+/]{43}=$/.test(text.trim())) return [Buffer.from(text.trim(), 'base64')]
@@ -30,7 +30,7 @@ export function parsePaperKeys(text: string): Buffer[] {
     throw wrong(`group ${(at % GROUPS) + 1} has a typing error`)
   })
   if (words.length === 0 || words.length % GROUPS > 0)
-    throw wrong(`a key has ${GROUPS} groups of six digits, and here are ${words.length}`)
+    throw wrong(`a key has ${GROUPS} groups of six digits, but the text has ${words.length}`)
   return words.flatMap((_, at) => (at % GROUPS === 0 ? [joinWords(words.slice(at, at + GROUPS))] : []))
 }
 
@@ -38,7 +38,7 @@ function joinWords(words: readonly number[]): Buffer {
   const key = Buffer.alloc(2 * KEY_WORDS)
   for (const [at, word] of words.slice(0, KEY_WORDS).entries()) key.writeUInt16BE(word, 2 * at)
   if (words[KEY_WORDS] === checksumOf(key)) return key
-  throw wrong('each group is a right one, but not all are of one key, or their order differs')
+  throw wrong('each group is valid, but they are from several keys or in the wrong order')
 }
 
 const wordsOf = (key: Buffer) => Array.from({ length: KEY_WORDS }, (_, at) => key.readUInt16BE(2 * at))
@@ -47,6 +47,6 @@ const checksumOf = (key: Buffer) => createHash('sha256').update(key).digest().re
 function wrong(what: string): ConfigError {
   return new ConfigError(
     'paper_key',
-    `this is no key: ${what}; compare it with the print of: musette key export`,
+    `this is not a key: ${what}; compare it with the output of: musette key export`,
   )
 }

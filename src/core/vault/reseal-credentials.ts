@@ -19,14 +19,14 @@ import {
 } from './stored-credentials.ts'
 import { removeSpool } from './use-locked.ts'
 
-/** How many logins the new key seals, and the errors of those that could not be read and stayed as they were. */
+/** How many logins the new key encrypts, and the errors of the unreadable logins, which stayed unchanged. */
 export type Resealed = { logins: number; unreadable: UnreadableLoginError[] }
 
 /**
- * Seals the credentials of every account with another key, in one transaction that waits for running refreshes and blocks new ones, logins
- * and other rotations. Writes spooled tokens to the table first. Under the lock `nextKey` gets the ids of the keys in use, and returns a
- * key that is already on the disk. Tokens that cannot be read stay and are reported. Throws UnreadableLoginError and changes nothing when
- * every row's key is unknown, or when a spool file cannot be read: its tokens may need the old key.
+ * Encrypts the credentials of every account with another key, in one transaction that waits for running refreshes and blocks new ones,
+ * logins and other rotations. Writes spooled tokens to the table first. Under the lock, `nextKey` gets the ids of the keys in use and
+ * returns a key that is already on the disk. Unreadable tokens stay and are reported. Throws UnreadableLoginError and changes nothing if
+ * every row's key is unknown, or if a spool file cannot be read, because its tokens may need the old key.
  */
 export async function resealCredentials(
   parts: VaultParts,
@@ -71,7 +71,7 @@ async function resealRows(
   for (const row of rows) {
     const from = openers.get(row.accountId)
     if (!from || row.sealed.keyId === to.keyId) continue
-    // No key opens damaged values. With the new key's id they do not keep the old key in use.
+    // No key decrypts damaged values. With the new key's id they no longer keep the old key in use.
     let resealed: SealedCredentials = { ...row.sealed, keyId: to.keyId }
     await unlessUnreadable(unreadable, row, () => {
       resealed = reseal({ from, to }, row.sealed)
@@ -79,7 +79,7 @@ async function resealRows(
     })
     const { clientSecret, accessToken, refreshToken, password, keyId, accountId } = resealed
     await keepRider(tx, accountId, accessToken)
-    // Only the sealed columns: a pause after a failed refresh and an ended login stay.
+    // Sets only the sealed columns, so that a pause after a failed refresh or an ended login stays.
     await tx.db
       .update(credentials)
       .set({ clientSecret, accessToken, refreshToken, password, keyId, updatedAt: sql`clock_timestamp()` })
@@ -88,7 +88,7 @@ async function resealRows(
   return logins
 }
 
-/** Runs work on one account's tokens and collects its UnreadableLoginError for the report. */
+/** Runs work on one account's tokens and collects its UnreadableLoginError for the report; rethrows `spool_unreadable`. */
 async function unlessUnreadable(
   unreadable: Unreadable,
   account: { accountId: number; name: string },

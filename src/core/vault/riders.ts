@@ -11,10 +11,10 @@ import {
   UnreadableLoginError,
 } from './seal.ts'
 
-/** So many of the newest activities are compared: a rider may have deleted some, hardly all. */
+/** Number of the newest activities to compare: a rider may have deleted some, but hardly all. */
 const COMPARED = 20
 
-/** Finds the evidence of an account's rider; for a login with a user name also whether the last password login had exactly that name. */
+/** Finds the evidence of an account's rider. If `login` has a user name, also finds whether the last password login had exactly that name. */
 export async function findEvidence(
   tx: Tx,
   keys: Keyring,
@@ -39,8 +39,8 @@ export async function findEvidence(
 }
 
 /**
- * Records whether sealed tokens were compared with the account, and the hash of a login's user name; a login without a name that was
- * `accepted` without comparison removes the last name.
+ * Records whether sealed tokens were compared with the account, and the hash of a login's user name. An `accepted` login without a name
+ * deletes the hash of the last name.
  */
 export async function recordRider(
   tx: Tx,
@@ -62,12 +62,12 @@ export async function recordRider(
     .insert(riders)
     .values({ accountId, ...set })
     .onConflictDoUpdate({ target: riders.accountId, set })
-  // Rows of an earlier version have the name itself.
+  // Rows of an earlier version hold the user name itself.
   const isNameOnly = and(eq(credentials.accountId, accountId), isNull(credentials.password))
   if (name) await tx.db.update(credentials).set({ username: null }).where(isNameOnly)
 }
 
-/** Marks tokens as compared when they replace compared ones. Must run before they are written. */
+/** Marks new tokens as compared if they replace compared ones. Must run before the new tokens are written. */
 export async function keepRider(tx: Tx, accountId: number, accessToken: Buffer): Promise<void> {
   await tx.client.query(
     `update musette.riders r set pair = sha256($2) from musette.credentials c
@@ -76,7 +76,7 @@ export async function keepRider(tx: Tx, accountId: number, accessToken: Buffer):
   )
 }
 
-/** Makes the hash of a user name, a different one for each service. */
+/** Returns the hash of a user name, different for each account and service; undefined without a name. */
 function hashOf(sealer: Sealer, accountId: number, { origin, username }: NamedLogin) {
   return username === undefined ? undefined : sealer.hash(`${accountId}\n${origin}\n${username}`)
 }

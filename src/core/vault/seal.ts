@@ -3,19 +3,19 @@ import { ConfigError, commandFor } from '../../kit/errors.ts'
 import type { Credentials, Refusals, TokenPair } from '../service/credentials.ts'
 import type { accounts, credentials } from '../store/schema/index.ts'
 
-/** Seals texts with AES-256-GCM. A sealed value opens only for its own account and field, and contains the origin of its service. */
+/** Encrypts texts with AES-256-GCM. A sealed value can be decrypted only for its own account and field, and contains the origin of its service. */
 export type Sealer = Readonly<ReturnType<typeof makeSealer>>
 
 type SealPlace = Readonly<{ accountId: number; field: string }>
 
 const KEY_BYTES = 32
-/** The first byte of a sealed value. Sealed are the origin, a line break and the text. */
+/** The first byte of a sealed value. The plaintext is the origin, a line break and the text. */
 const VERSION = 2
-// 96 bits, the nonce that GCM is made for; random, as only a few values are ever sealed with one key.
+// 96 bits, the nonce size that GCM is designed for. Nonces are random, because one key encrypts only a few values.
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Makes a sealer from a key of 32 bytes. A sealed value is the version byte, the nonce, the tag and the ciphertext. */
+/** Makes a sealer from a 32-byte key. A sealed value is the version byte, the nonce, the tag and the ciphertext. */
 export function makeSealer(secretKey: Buffer) {
   if (secretKey.length !== KEY_BYTES) {
     const message = `the secret key has ${secretKey.length} bytes and needs ${KEY_BYTES}; correct MUSETTE_SECRET_KEY`
@@ -33,7 +33,7 @@ export function makeSealer(secretKey: Buffer) {
       const body = Buffer.concat([cipher.update(`${origin}\n${text}`, 'utf8'), cipher.final()])
       return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), body])
     },
-    /** Throws UnreadableLoginError `login_damaged` when the key, the place or a byte of the value differs. */
+    /** Throws UnreadableLoginError `login_damaged` if the key, the place or a byte of the value differs. */
     open(sealed: Buffer, place: SealPlace) {
       const isWhole = sealed.length >= 1 + NONCE_BYTES + TAG_BYTES
       if (!isWhole || sealed[0] !== VERSION) throw new UnreadableLoginError('login_damaged', place)
@@ -52,6 +52,7 @@ export function makeSealer(secretKey: Buffer) {
   }
 }
 
+/** Returns the id of a key, which does not reveal the key. */
 export function keyIdOf(secretKey: Buffer): string {
   return createHash('sha256').update(secretKey).digest('hex').slice(0, 8)
 }
@@ -60,7 +61,7 @@ function boundTo({ accountId, field }: SealPlace): Buffer {
   return Buffer.from(`musette ${VERSION} ${accountId} ${field}`, 'utf8')
 }
 
-/** `readKeys` reads the present keys, the one in use first; `readOldKey` a replaced one; `makeFirst` makes the first key. */
+/** `readKeys` reads the present keys, the one in use first; `readOldKey` reads a replaced key; `makeFirst` creates the first key. */
 export type KeyOptions = Readonly<{
   secretKey?: Buffer | undefined
   readKeys?: () => readonly Buffer[]
@@ -68,10 +69,10 @@ export type KeyOptions = Readonly<{
   makeFirst?: () => Buffer
 }>
 
-/** The keys that this process knows; it finds the keys of another process's rotation without a restart. */
+/** The keys that this process knows. It finds the keys of another process's rotation without a restart. */
 export type Keyring = ReturnType<typeof makeKeyring>
 
-/** Makes the keyring. Throws ConfigError `secret_key_length` for a key that does not have 32 bytes. */
+/** Makes the keyring. Throws ConfigError `secret_key_length` if a key does not have 32 bytes. */
 export function makeKeyring(options: KeyOptions) {
   const known = new Map<string, Sealer>()
   const learn = (key: Buffer): Sealer => {
@@ -85,7 +86,7 @@ export function makeKeyring(options: KeyOptions) {
     return sealers.length > 0 ? sealers : (first ?? [])
   }
   return {
-    /** Returns the sealer of a row or a spool file; throws UnreadableLoginError `secret_key_mismatch`. */
+    /** Returns the sealer of a row or a spool file. Throws UnreadableLoginError `secret_key_mismatch` if its key is unknown. */
     sealerOf({ accountId, keyId }: Readonly<{ accountId: number; keyId: string }>): Sealer {
       if (!known.has(keyId)) readSealers()
       const old = known.has(keyId) ? undefined : options.readOldKey?.(keyId)
@@ -94,32 +95,32 @@ export function makeKeyring(options: KeyOptions) {
       return sealer
     },
     /**
-     * Chooses the sealer for a new login by the ids of the keys that seal the rows now. Makes the first key where there is none; throws
-     * ConfigError `secret_key_lost` when the login of the account `other` needs the lost key.
+     * Returns the sealer for a new login; `used` has the ids of the keys that encrypt the rows now. Creates the first key if there is none.
+     * Throws ConfigError `secret_key_lost` if the login of the account `other` needs a lost key.
      */
     sealerForNew(used: ReadonlySet<string>, other?: string): Sealer {
       const sealers = readSealers()
-      // Without rows the newest key: a running rotation removes the other one.
+      // Without rows, uses the newest key, because a running rotation removes the other one.
       const sealer = sealers.find(({ keyId }) => used.has(keyId)) ?? sealers.at(-1)
       if (sealer) return sealer
       if (other === undefined && options.makeFirst) return learn(options.makeFirst())
-      const message = `the key that sealed the login of account "${other}" is lost; put its file back, or give that login up; run: ${commandFor('logout', other ?? '')}`
+      const message = `the key that encrypted the login of account "${other}" is lost; put its file back, or give up that login and run: ${commandFor('logout', other ?? '')}`
       throw new ConfigError('secret_key_lost', message)
     },
   }
 }
 
-/** How a key that seals logins comes back, for the middle of a sentence. */
+/** How to restore a key that encrypts logins, for the middle of a sentence. */
 export const KEY_BACK = 'run: musette key import FILE, or set MUSETTE_SECRET_KEY'
 
-/** The reasons why an account's tokens cannot be read, each with its sentence. */
+/** The reasons why an account's tokens cannot be read, each with its message. */
 const SENTENCES = {
   secret_key_mismatch: (who: string) =>
-    `the tokens of ${who} were sealed with another key, nothing is touched; ` +
+    `the tokens of ${who} were encrypted with another key and stay unchanged; ` +
     `put that key in place (${KEY_BACK}) and start musette again, or sign in again`,
   login_damaged: (who: string) => `the tokens of ${who} are damaged in the database`,
   login_elsewhere: (who: string) =>
-    `the tokens of ${who} were made at another address than the account's, and are not sent there`,
+    `the tokens of ${who} were issued at another address than the account's, so they are not sent there`,
   spool_damaged: (who: string, file: string) =>
     `the file ${file} with the newest tokens of ${who} is damaged`,
   spool_unreadable: (who: string, file: string) =>
@@ -128,7 +129,7 @@ const SENTENCES = {
 
 type UnreadableCode = keyof typeof SENTENCES
 
-/** The tokens of one account cannot be read; other accounts are not affected. */
+/** Thrown if the tokens of one account cannot be read; other accounts are not affected. */
 export class UnreadableLoginError extends ConfigError {
   declare readonly code: UnreadableCode
   readonly accountId: number
@@ -146,7 +147,7 @@ export class UnreadableLoginError extends ConfigError {
   }
 }
 
-/** Returns the result of work on an account's tokens, or its UnreadableLoginError with the account's name. */
+/** Returns the result of work on an account's tokens, or the UnreadableLoginError that it throws, with the account's name. */
 export async function orUnreadable<T>(
   work: () => Promise<T> | T,
   account?: { accountId: number; name: string },
@@ -159,7 +160,7 @@ export async function orUnreadable<T>(
   }
 }
 
-/** Names an account's spool file in the data directory, which databases may share, by the beginning of the database's identity. */
+/** Returns the name of an account's spool file. It has the start of the database's identity, because databases may share a folder. */
 export function spoolName(accountId: number, identity: string): string {
   return `tokens-${accountId}-${identity.slice(0, 8)}.spool`
 }
@@ -175,7 +176,7 @@ export type SealedCredentials = Readonly<
 /** The account and the origin for which the values of a login are sealed. */
 type Owner = Readonly<{ accountId: number; origin: string }>
 
-/** The result of a sign-in; the password only when the rider asked for it to be kept. */
+/** The result of a sign-in. It has the password only if the rider asked to keep it. */
 export type Login = Pick<Credentials, 'clientId' | 'clientSecret'> & {
   pair: TokenPair
   username?: string | undefined
@@ -187,7 +188,7 @@ export function sealLogin(sealer: Sealer, owner: Owner, login: Login): SealedCre
   return {
     accountId: owner.accountId,
     clientId,
-    // Without the password the user name is not needed; a hash of it identifies the rider.
+    // Without the password the user name is not needed; its hash identifies the rider.
     username: password === undefined ? null : (username ?? null),
     ...sealSecrets(sealer, owner, { clientSecret, password, ...pair }),
     obtainedAt: pair.obtainedAt,
@@ -210,7 +211,7 @@ function sealSecrets(
   }
 }
 
-/** Seals credentials with another key, or with another `pair`; they keep their origin. Throws UnreadableLoginError as unsealFields does. */
+/** Encrypts credentials with another key, or with a new `pair`; they keep their origin. Throws UnreadableLoginError as unsealFields does. */
 export function reseal(
   { from, to }: { from: Sealer; to: Sealer },
   sealed: SealedCredentials,
@@ -226,8 +227,8 @@ type LoginState = Pick<typeof credentials.$inferSelect, 'failures' | 'notBefore'
   Pick<typeof accounts.$inferSelect, 'needsLogin' | 'baseUrl'> & { isRiderCompared: boolean }
 
 /**
- * Opens sealed credentials. Throws UnreadableLoginError `secret_key_mismatch` when another key sealed them, `login_damaged`, or
- * `login_elsewhere` when they were sealed for another origin than the base URL's: they must not be sent there.
+ * Decrypts sealed credentials. Throws UnreadableLoginError `secret_key_mismatch` if another key encrypted them, `login_damaged`, or
+ * `login_elsewhere` if they were sealed for another origin than the base URL's, because they must not be sent there.
  */
 export function unsealCredentials(sealer: Sealer, sealed: SealedCredentials, state: LoginState): Credentials {
   const opened = unsealFields(sealer, sealed)
@@ -248,7 +249,7 @@ export function unsealCredentials(sealer: Sealer, sealed: SealedCredentials, sta
   }
 }
 
-/** Opens the sealed fields and returns them with their common origin. */
+/** Decrypts the sealed fields and returns them with their common origin. */
 export function unsealFields(sealer: Sealer, sealed: SealedCredentials) {
   const { accountId } = sealed
   if (sealed.keyId !== sealer.keyId) throw new UnreadableLoginError('secret_key_mismatch', { accountId })

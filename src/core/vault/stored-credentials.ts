@@ -26,15 +26,16 @@ import {
 
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
 
-// Stands in for the row while the database is unreachable.
+// Replaces the state of the row while the database is unreachable.
 const UNKNOWN_STATE = {
   ...{ needsLogin: false, failures: 0, notBefore: null, refusals: 0, refusedSince: null },
   isRiderCompared: false,
 }
 
 /**
- * Reads an account's credentials. Writes newer tokens of a spool file to the table first. While the database is unreachable, returns the
- * tokens of the file, and without one throws the TransientError. Ends a parking for unreadable tokens when they can be read again.
+ * Reads an account's credentials; undefined before the first login. Writes newer tokens of a spool file to the table first. If the database
+ * is unreachable, returns the tokens of the spool file, or throws the TransientError if there is no file. Unparks the account if it was
+ * parked for unreadable tokens and they can be read again.
  */
 export async function readCredentials(parts: VaultParts, accountId: number) {
   const spooled = await parts.spool.read(accountId)
@@ -56,13 +57,13 @@ export async function readCredentials(parts: VaultParts, accountId: number) {
   } catch (error) {
     if (!spooled || !(error instanceof TransientError)) throw error
     const sealer = parts.keys.sealerOf(spooled)
-    // Without the account's row only the tokens name the origin to which they may be sent.
+    // Without the account's row, only the tokens say to which origin they may be sent.
     const { origin } = unsealSpooled(sealer, spooled)
     return unsealCredentials(sealer, spooled, { ...UNKNOWN_STATE, baseUrl: origin })
   }
 }
 
-/** Finds and opens the credentials of a locked row. Ends a parking for unreadable tokens. Throws UnreadableLoginError. */
+/** Finds and decrypts the credentials of a locked row, and unparks an account parked for unreadable tokens. Throws UnreadableLoginError. */
 export async function findCredentialsAndUnpark(
   tx: Tx,
   { keys, log }: Pick<VaultParts, 'keys' | 'log'>,
@@ -75,7 +76,7 @@ export async function findCredentialsAndUnpark(
   return { ...found.credentials, needsLogin: false }
 }
 
-/** Tells whether the tokens of a locked row can be read; writes newer readable tokens of the spool to the table. */
+/** Reports whether the tokens of a locked row can be read. Writes newer readable tokens of the spool to the table. */
 export async function isReadable(tx: Tx, parts: VaultParts, accountId: number): Promise<boolean> {
   const found = await orUnreadable(async () => {
     const spooled = await parts.spool.read(accountId)
@@ -90,15 +91,15 @@ async function findCredentials(tx: Tx, keys: Keyring, accountId: number) {
   return row && { credentials: unsealRow(keys, row), unreadable: row.unreadable }
 }
 
-/** Opens the sealed credentials of a row. Throws UnreadableLoginError. */
+/** Decrypts the sealed credentials of a row. Throws UnreadableLoginError. */
 export function unsealRow(keys: Keyring, row: SealedRow): Credentials {
   const { sealed, ...state } = row
   return unsealCredentials(keys.sealerOf(sealed), sealed, { ...sealed, ...state })
 }
 
 /**
- * Opens the logins of all accounts, or of one, with one query. Returns how many open, and the accounts that readCredentials must check: those with a
- * spool file, with the mark of an unreadable login, or with a login that does not open.
+ * Decrypts the logins of all accounts, or of one, with one query. Returns how many are readable, and the accounts that readCredentials must
+ * check: those with a spool file, with a login marked as unreadable, or with a login that cannot be decrypted.
  */
 export async function findDoubtfulLogins({ store, keys, spool }: VaultParts, accountId?: number) {
   const rows = await store.read((tx) => findEverySealed(tx, accountId))
@@ -113,8 +114,8 @@ export async function findDoubtfulLogins({ store, keys, spool }: VaultParts, acc
 }
 
 /**
- * Writes spooled tokens to the table, sealed with the row's key, when they are newer than the locked row's. Throws UnreadableLoginError for
- * tokens that cannot be opened. Returns false without a change for an account that was signed out and for tokens of another service.
+ * Writes spooled tokens to the table, encrypted with the row's key, and returns true. Returns false if they are not newer than those of the
+ * locked row, the account signed out, or they are for another service. Throws UnreadableLoginError if they cannot be decrypted.
  */
 export async function restoreSpooledTokens(tx: Tx, keys: Keyring, spooled: SealedCredentials) {
   const row = await findSealed(tx, spooled.accountId)
@@ -125,7 +126,7 @@ export async function restoreSpooledTokens(tx: Tx, keys: Keyring, spooled: Seale
   return true
 }
 
-/** Opens the tokens of a spool file; when their key does not open them, the file is damaged (`spool_damaged`). */
+/** Decrypts the tokens of a spool file. Throws UnreadableLoginError `spool_damaged` if their key does not decrypt them. */
 export function unsealSpooled(sealer: Sealer, spooled: SealedCredentials) {
   try {
     return unsealFields(sealer, spooled)
@@ -135,7 +136,7 @@ export function unsealSpooled(sealer: Sealer, spooled: SealedCredentials) {
   }
 }
 
-/** One file for each account: its newest tokens, sealed, until they are in the database. */
+/** One file for each account: its newest tokens, sealed, until the database has them. */
 type Spool = ReturnType<typeof makeSpool>
 
 const sealedBytes = z.base64().transform((text) => Buffer.from(text, 'base64'))
@@ -154,12 +155,12 @@ const spoolFile = z
     obtainedAt: moment,
     expiresAt: moment.nullable().catch(null),
   })
-  // Tokens with an unreadable end, or one after the year 9999, count as expired and are refreshed.
+  // Tokens with an unreadable expiry, or one after the year 9999, count as expired and are refreshed.
   .transform((file) => ({ ...file, expiresAt: file.expiresAt ?? file.obtainedAt }))
 
 /**
- * Makes the spool of the database with this identity in `directory`. The first write creates it with mode 0700; files have mode 0600.
- * Throws UnreadableLoginError `spool_unreadable` when the disk fails, `spool_damaged` for invalid content.
+ * Makes the spool of the database with this identity in `directory`, which the first write creates with mode 0700; files have mode 0600.
+ * Throws UnreadableLoginError `spool_unreadable` if the disk fails, and `spool_damaged` for invalid content.
  */
 export function makeSpool(directory: string, identity: string) {
   const pathOf = (accountId: number) => join(directory, spoolName(accountId, identity))
@@ -185,7 +186,7 @@ export function makeSpool(directory: string, identity: string) {
         return name === spoolName(accountId, identity) ? [accountId] : []
       })
     },
-    /** Removes the file with any content. */
+    /** Removes the file, whatever it contains. */
     clear: (accountId: number) => onDisk(accountId, () => clear(accountId)),
     /** Removes the file unless it holds tokens newer than `obtainedAt`. */
     async remove(accountId: number, obtainedAt: Date): Promise<void> {
@@ -211,7 +212,7 @@ function toText(sealed: SealedCredentials): string {
   return JSON.stringify(Object.fromEntries(texts))
 }
 
-// A refresh takes two requests of 40 s at most; a longer holder of the lock hangs.
+// A refresh makes two requests of at most 40 s each. A process that holds the lock longer hangs.
 const LOCK_TIMEOUT_MS = 90 * SECOND
 
 /** Runs work in a transaction that waits at most 90 s for each lock. */
@@ -222,12 +223,12 @@ export function lockingTransaction<T>(store: Store, work: (tx: Tx) => Promise<T>
   })
 }
 
-/** Locks the credentials row of an account until the transaction ends. Must run before a change of the account's own row. */
+/** Locks the credentials row of an account until the transaction ends. Must run before the account's own row is changed. */
 export async function lockCredentials(tx: Tx, accountId: number): Promise<void> {
   await tx.client.query('select from musette.credentials where account_id = $1 for update', [accountId])
 }
 
-/** Finds the sealed credentials of an account, with the state of the login in its row of `accounts`. */
+/** Finds an account's sealed credentials, with the state of its login from `accounts`. */
 export async function findSealed(tx: Tx, accountId: number) {
   const [row] = await selectSealed(tx).where(eq(credentials.accountId, accountId))
   return row
@@ -235,7 +236,7 @@ export async function findSealed(tx: Tx, accountId: number) {
 
 export type SealedRow = NonNullable<Awaited<ReturnType<typeof findSealed>>>
 
-/** Finds all sealed credentials, those of the oldest account first. */
+/** Finds the sealed credentials of all accounts, or of one, oldest account first. */
 export async function findEverySealed(tx: Tx, accountId?: number): Promise<SealedRow[]> {
   const rule = accountId === undefined ? undefined : eq(credentials.accountId, accountId)
   return await selectSealed(tx).where(rule).orderBy(asc(credentials.accountId))
@@ -264,10 +265,10 @@ export async function findKeyIds(tx: Tx): Promise<Set<string>> {
   return new Set(rows.map(({ keyId }) => keyId))
 }
 
-/** A new pair ends the refusals of a refresh, and not those of the pairs that a refresh makes. */
+/** A new pair clears `refusedSince` if the service refused to issue tokens, but not if it refuses the tokens that it issues. */
 const STILL_REFUSED = sql`case when ${credentials.refusals} > 0 then ${credentials.refusedSince} end`
 
-/** Writes complete sealed credentials, and marks the account as signed in unless the service refuses its tokens. */
+/** Writes complete sealed credentials. Marks the account as signed in, unless the service refuses its tokens. */
 export async function upsertSealed(
   tx: Tx,
   sealed: SealedCredentials,
@@ -293,7 +294,7 @@ export async function upsertSealed(
   if (!row?.refusals) await recordNeedsLogin(tx, accountId, null)
 }
 
-/** Sets some columns of the locked credentials, and the account's columns for a person. */
+/** Sets columns of the locked credentials, and `needsLogin` and the reason of the account, which people read. */
 export async function recordLogin(
   tx: Tx,
   accountId: number,
@@ -307,7 +308,7 @@ export async function recordLogin(
   await recordReason(tx, accountId, { needsLogin, reason })
 }
 
-/** Sets or, with a null reason, clears an account's need of a login. */
+/** Marks an account as needing a login, or clears that mark if the reason is null. */
 export function recordNeedsLogin(tx: Tx, accountId: number, reason: string | null): Promise<void> {
   return recordReason(tx, accountId, { needsLogin: reason !== null, reason })
 }

@@ -16,21 +16,21 @@ import {
   type VaultParts,
 } from './stored-credentials.ts'
 
-/** The progress of the work under the lock; it survives a rollback. */
+/** Progress of the work under the lock, which survives a rollback. */
 type LockedUse<T> = {
   end: PromiseSettledResult<T> | undefined
   /** the locked row, or the pair last passed to save */
   newest: SealedCredentials | undefined
-  /** a spool file was found, to be removed after the commit */
+  /** a spool file was found and must be removed after the commit */
   leftover: boolean
-  /** a saved pair is in the spool, safe even when the transaction fails */
+  /** a saved pair is in the spool, so it is safe even if the transaction fails */
   spooled: boolean
   /** why the table refused that pair, which is then only in the spool */
   refused: unknown
 }
 
 /**
- * Runs `use` in one transaction that locks the account's row. `save` writes a pair to the spool before the table. When the update or the
+ * Runs `use` in one transaction that locks the account's row. `save` writes a pair to the spool before the table. If the update or the
  * commit then fails, the result of `use` still counts, and the pair reaches the table later. Any other failed commit is thrown as the
  * store's error.
  */
@@ -45,7 +45,7 @@ export async function useLocked<T>(
     await lockingTransaction(parts.store, async (tx) => {
       await lockCredentials(tx, accountId)
       const held = await readUnderLock(parts, tx, { accountId, state })
-      // Commits also when `use` throws: neither a saved pair nor a parked account may be rolled back.
+      // Commits even if `use` throws, because neither a saved pair nor a parked account may be rolled back.
       ;[state.end] = await Promise.allSettled([use(held)])
     })
   } catch (error) {
@@ -78,7 +78,7 @@ async function readUnderLock<T>(
       if (!state.newest || !found) {
         throw new ConfigError('not_signed_in', `account ${accountId} is not signed in; run: musette login`)
       }
-      // One key seals all values of a row, and another process may have rotated the key.
+      // One key encrypts all values of a row, and another process may have rotated the key.
       const sealer = parts.keys.sealerOf(state.newest)
       const sealed = reseal({ from: sealer, to: sealer }, state.newest, pair)
       state.newest = sealed
@@ -96,7 +96,7 @@ async function readUnderLock<T>(
         await keepRider(tx, accountId, sealed.accessToken)
         await upsertSealed(tx, sealed, { failures })
       } catch (error) {
-        // With the pair in the spool a lost connection is not a failure, nor is its commit. After a refused value the commit succeeds.
+        // If the pair is in the spool, a lost connection or its failed commit is no failure. After a refused value the commit succeeds.
         if (!state.spooled) throw error
         state.refused = error
       }
@@ -117,14 +117,14 @@ async function readUnderLock<T>(
 
 function warnSpooled({ log }: VaultParts, accountId: number, error: unknown): void {
   const reason = errorLine(mapDatabaseError(error, 'query'))
-  log.warn({ accountId, reason }, 'could not store new tokens; kept in the spool file')
+  log.warn({ accountId, reason }, 'could not store new tokens; the spool file keeps them')
 }
 
 /** Removes the spool file of tokens that are in the table. Only logs a failure, because the next read tries again. */
 export async function removeSpool(parts: VaultParts, sealed: SealedCredentials): Promise<void> {
   const { accountId, obtainedAt } = sealed
   await parts.spool.remove(accountId, obtainedAt).catch((error: unknown) => {
-    parts.log.warn({ accountId, reason: errorLine(error) }, 'cannot remove a spool file that is done with')
+    parts.log.warn({ accountId, reason: errorLine(error) }, 'cannot remove a spool file no longer needed')
   })
 }
 

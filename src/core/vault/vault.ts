@@ -34,9 +34,9 @@ export type { KeyOptions } from './seal.ts'
 export type Vault = ReturnType<typeof makeTokenVault>
 
 /**
- * Makes the vault that keeps sealed tokens in `musette.credentials`. It writes a new pair to a spool file before the table, so that neither
- * a crash nor an outage loses it; the next process with the lock finds it there. Throws ConfigError `secret_key_length` for a key that does
- * not have 32 bytes.
+ * Makes the vault, which keeps sealed tokens in `musette.credentials`. It writes a new pair to a spool file before the table, so that
+ * neither a crash nor an outage loses the pair; the next process with the lock finds it there. Throws ConfigError `secret_key_length` if a
+ * key does not have 32 bytes.
  */
 export function makeTokenVault(
   deps: { store: Store; log: Logger },
@@ -46,16 +46,16 @@ export function makeTokenVault(
   const { store, keys, spool } = parts
   return {
     read: (accountId: number) => named(store, readCredentials(parts, accountId)),
-    /** Counts the readable logins, of all accounts or of one, and finds the accounts that `read` must check; see findDoubtfulLogins. */
+    /** Counts the readable logins of all accounts, or of one, and finds the accounts that `read` must check; see findDoubtfulLogins. */
     findDoubtful: (accountId?: number) => findDoubtfulLogins(parts, accountId),
     locked: <T>(accountId: number, use: (held: HeldCredentials) => Promise<T>) =>
       named(store, useLocked(parts, accountId, use)),
     findEvidence: (accountId: number, login?: NamedLogin) =>
       store.read((tx) => findEvidence(tx, keys, { accountId, login })),
     /**
-     * Stores a new login in place of an earlier one, and creates the account or updates its base URL in the same transaction, so that
-     * tokens and base URL belong together. With another base URL the account is mirrored from the beginning, unless the rider is known to
-     * be the `same`; tokens of an `unknown` rider are compared before their first use. Waits up to 90 s for a running refresh, then throws
+     * Stores a new login in place of an earlier one. Creates the account or updates its base URL in the same transaction, so that tokens
+     * and base URL belong together. The account is mirrored from the beginning if the base URL changes, or if the rider is not known to be
+     * the `same`. Tokens of an `unknown` rider are compared before their first use. Waits up to 90 s for a running refresh, then throws
      * TransientError and changes nothing.
      */
     async saveLogin(
@@ -96,13 +96,13 @@ export function makeTokenVault(
       })
       await spool.clear(accountId)
     },
-    /** Parks an account with unreadable tokens, with the message in its row, logged once, until they can be read again or a login. */
+    /** Parks an account with unreadable tokens until they can be read again or it signs in. Stores the message in its row and logs it once. */
     async parkUnreadable({ accountId, code, message }: UnreadableLoginError): Promise<void> {
       const parked = await lockingTransaction(store, async (tx) => {
         await lockCredentials(tx, accountId)
         const row = await findSealed(tx, accountId)
         if (await isReadable(tx, parts, accountId)) return false
-        // An ended login stays so even when its tokens can be read again.
+        // A login that has ended stays ended, even if its tokens can be read again.
         if (!row || (row.needsLogin && !row.unreadable) || row.lastError === message) return false
         await recordLogin(tx, accountId, { unreadable: true, needsLogin: true, reason: message })
         return true

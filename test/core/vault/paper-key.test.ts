@@ -40,23 +40,23 @@ describe('a key on paper', () => {
           message = (error as Error).message
         }
         expect(message).toBe(
-          `this is no key: group ${at + 1} has a typing error; compare it with the print of: musette key export`,
+          `this is not a key: group ${at + 1} has a typing error; compare it with the output of: musette key export`,
         )
       }
     }
   })
 
   it.each([
-    ['without a group', groups.slice(1).join(' '), /17 groups of six digits, and here are 16/],
+    ['without a group', groups.slice(1).join(' '), /17 groups of six digits, but the text has 16/],
     [
       'with two groups in each other’s place',
       groups
         .with(3, groups[7] ?? '')
         .with(7, groups[3] ?? '')
         .join(' '),
-      /their order differs/,
+      /in the wrong order/,
     ],
-    ['that is a letter', 'Dear friend', /here are 0/],
+    ['that is a letter', 'Dear friend', /the text has 0/],
   ])('%s is refused', (_, text, sentence) => {
     expect(() => parsePaperKeys(text)).toThrow(sentence)
   })
