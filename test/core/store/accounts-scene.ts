@@ -1,9 +1,9 @@
 import { queryOnce } from '../../kit/postgres.ts'
 
-/** Stands in each row of the other accounts that has a text; the numbers of the account "mine" are 100, those of others above. */
+/** A text in every row of the other accounts. Numbers are 100 in rows of the account "mine", and higher in rows of the others. */
 export const MARK = 'of-somebody-else'
 
-/** Writes the account "mine" and some others, each with a row in every kind of table. */
+/** Writes the account "mine" and `others` more, each with a row in every kind of table. */
 export async function fillAccounts(url: string, others: number): Promise<void> {
   const names = ['mine', MARK, ...Array.from({ length: others - 1 }, (_, n) => `${MARK}-${n}`)]
   await queryOnce(

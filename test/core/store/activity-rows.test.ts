@@ -19,12 +19,12 @@ it.each([
   ['2026-05-03 08:00:00.123', '2026-05-03T06:00:00.123Z'],
   [LOCAL, EXACT],
   ['2026-05-03 08:00:00.1234', '2026-05-03T06:00:00.1234Z'],
-])('a start at the local time %s is written as %s', (local, exact) => {
+])('a start with the local time %s is written as %s', (local, exact) => {
   expect(exactStart(START, local)).toBe(exact)
 })
 
 describe('a detail', () => {
-  it('has values of samples only with samples', () => {
+  it('sets the columns of samples only if it has samples', () => {
     const row = detailRow({ xss: 80, elapsedS: 2 })
     const content = { samples: makeSamples(3), place: { ...NOWHERE, startLat: 1 } }
     expect(columnsOfDetail(row, content)).toMatchObject({ xss: 80, elapsedS: 2, sampleCount: 3, startLat: 1 })
@@ -47,16 +47,16 @@ describe('a detail', () => {
   }
   const later = new Date(START.getTime() + 1)
   it.each<[string, Partial<KnownRow>, object, boolean]>([
-    ['with a zone found elsewhere', {}, {}, false],
-    ['that only the list had said', { detail_fields: null, list_fields: { started_at: EXACT } }, {}, false],
-    ['with an unknown zone', { timezone_source: 'unknown' }, {}, true],
-    ['with the zone of a position that stays', { timezone_source: 'position' }, {}, false],
-    ['with the zone of its file', { timezone_source: 'position', start_lat: null }, {}, false],
-    ['whose answer tells a zone', {}, { timezoneSource: 'service' }, true],
-    ['that is damaged by a microsecond', { started_at: '2026-05-03T06:00:00.123457+00:00' }, {}, true],
-    ['that nobody had said', { detail_fields: null }, {}, true],
-    ['that is another one', {}, { startedAt: later }, true],
-  ])('with the start %s writes it: %s', (_, before, change, isWritten) => {
+    ['has a time zone from elsewhere', {}, {}, false],
+    ['only the list had sent', { detail_fields: null, list_fields: { started_at: EXACT } }, {}, false],
+    ['has an unknown time zone', { timezone_source: 'unknown' }, {}, true],
+    ['has the time zone of a position that stays', { timezone_source: 'position' }, {}, false],
+    ['has the time zone of its file', { timezone_source: 'position', start_lat: null }, {}, false],
+    ['comes with a time zone', {}, { timezoneSource: 'service' }, true],
+    ['is damaged by a microsecond', { started_at: '2026-05-03T06:00:00.123457+00:00' }, {}, true],
+    ['neither list nor detail had sent', { detail_fields: null }, {}, true],
+    ['differs from the known one', {}, { startedAt: later }, true],
+  ])('writes a start that %s: %s', (_, before, change, isWritten) => {
     const row = detailRow({ ...zone, ...change, xss: 80 })
     const { after } = columnsToWrite(row, { before: { ...known, ...before }, content: undefined })
     expect(after.xss).toBe(80)
@@ -64,32 +64,32 @@ describe('a detail', () => {
     expect('startedAt' in after && 'startedAtLocal' in after).toBe(isWritten)
   })
 
-  it('updates the zone of a position with new samples', () => {
+  it('updates the time zone of a position if it has new samples', () => {
     const content = { samples: makeSamples(3), place: NOWHERE }
     const before: KnownRow = { ...known, timezone_source: 'position' }
     expect(columnsToWrite(detailRow(zone), { before, content }).after).toHaveProperty('timezone', 'UTC')
   })
 
-  /** The members that a cell names: `name=a description=null`. */
+  /** Returns the members that a cell names, such as `name=a description=null`. */
   const membersOf = (cell = '') =>
     Object.fromEntries(
       [...cell.matchAll(/(\w+)=(\w+)/g)].map(([, key, value]) => [key, value === 'null' ? null : value]),
     ) as Record<string, string | null>
 
-  // What is written | the row holds | the answer has | detail and list told before | it is
+  // What it writes | values in the row | values in the answer | earlier values of detail and list | written values
   it.each(
     readTable(`
-      what the detail tells anew | name=a | name=b | name=a | name=b
-      nothing that is known | name=a | name=a | name=a |
-      nothing over a later rename of the list | name=b | name=a | name=a list=b |
-      nothing where it tells none | name=a | | name=a |
-      the name over one that neither told | name=x | name=a | name=a list=b | name=a
-      the name of the list where it tells none | name=x | | list=b | name=b
+      a new name of its own | name=a | name=b | name=a | name=b
+      no unchanged name | name=a | name=a | name=a |
+      no name over a later rename in the list | name=b | name=a | name=a list=b |
+      no name if it has none | name=a | | name=a |
+      its name over one that neither list nor detail sent | name=x | name=a | name=a list=b | name=a
+      the name of the list if it has none | name=x | | list=b | name=b
       an emptied description | description=b | description=null | description=b | description=null
-      a description that is gone, of which the list says nothing | | description=b | description=b listed=null | description=b
-      none where the list alone tells of it | description=x | | listed=null | description=null
+      a lost description, although the list has none | | description=b | description=b listed=null | description=b
+      no description if only the list sent an empty one | description=x | | listed=null | description=null
       its type | activity_type=x | activityType=a | type=b | activityType=a
-      the type of the list where it tells none | activity_type=x | | type=b | activityType=b`),
+      the type of the list if it has none | activity_type=x | | type=b | activityType=b`),
   )('writes %s', (_, held, row, told, written) => {
     const { list, listed, type, ...detail } = membersOf(told)
     const list_fields = {
@@ -106,7 +106,7 @@ describe('a detail', () => {
   })
 })
 
-it('a stored answer that is damaged says how', async () => {
+it('a damaged stored answer says what is wrong with it', async () => {
   const document = Buffer.from('{"success":true}')
   const packed = await packDocument(document)
   await expect(unpackDocument({ ...packed, sha256: 'x' }, 100)).rejects.toThrow('its checksum')

@@ -6,7 +6,7 @@ import { makeAccount, openTestStore } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
-test('drift counts once for each answer, by field and kind, and keeps one cut example', async () => {
+test('drift is counted once per answer, field and kind, with one cut example', async () => {
   const { store, sql } = await openTestStore()
   const of = (field: string, kind: Drift['kind'], example: unknown): Drift => ({ field, kind, example })
   const empty = [of('a', 'unknown', null)]
@@ -24,7 +24,7 @@ test('drift counts once for each answer, by field and kind, and keeps one cut ex
   ])
 })
 
-test('a content is in the ledger once, and one of two senders changes its state', async () => {
+test('a content has one ledger row, and only one of two senders gets it', async () => {
   const { store, sql } = await openTestStore()
   const key = { accountId: await makeAccount(store), contentId: 'ab'.repeat(32) }
   const see = () =>

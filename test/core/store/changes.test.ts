@@ -24,7 +24,7 @@ const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 8, minute))
 
 type Change = { change_id: string; kind: string; path: string | null; detail: Record<string, unknown> }
 
-/** Reads the changes after the last call, of which there must be `count` at least. */
+/** Makes a function that reads the changes since its last call, and expects at least `count` of them. */
 function makeReader(store: Store) {
   let last = 0
   const text =
@@ -42,7 +42,7 @@ const AT_1 = '2026-03-01T08:01:00+00:00'
 const NOWHERE = { start_lat: null, start_lng: null, south: null, north: null, west: null, east: null }
 const WORKOUT = { path: 'w1', name: 'Over', description: null, lastModified: null, raw: {} }
 
-/** What is done in a mirror with one activity, and the changes of the feed after it: kind, path, detail. */
+/** An action in a mirror with one activity, and the changes that it adds to the feed: kind, path, detail. */
 const CHANGES: ReadonlyArray<
   [
     what: string,
@@ -84,7 +84,7 @@ const CHANGES: ReadonlyArray<
     ['training_info.new', null, expect.objectContaining({ ftp: 251 })],
   ],
   [
-    'workouts that are new, the same, other and gone',
+    'new, unchanged, changed and absent workouts',
     async ({ store, accountId }) => {
       const owner = { accountId }
       for (const [minute, name] of ['Over', 'Over', 'Under'].entries()) {
@@ -124,7 +124,7 @@ const CHANGES: ReadonlyArray<
   ],
 ]
 
-it('the change feed has each kind of change with its detail', async () => {
+it('the change feed reports each kind of change with its detail', async () => {
   const opened = await openActivity(at(0))
   const read = makeReader(opened.store)
   const [made, ...others] = await read(1)
@@ -143,8 +143,8 @@ it('the change feed has each kind of change with its detail', async () => {
   }
 })
 
-describe('what changes nothing', () => {
-  it('writes no change and moves no updated_at, and a list that is only compared rewrites no row', async () => {
+describe('the change feed', () => {
+  it('gets nothing from unchanged answers and lists, which rewrite no row', async () => {
     const { store, sql, accountId, activityId, record, list } = await openActivity(at(0))
     await record(at(1))
     const state = () =>
@@ -161,7 +161,7 @@ describe('what changes nothing', () => {
     expect(await version()).toEqual(written)
   })
 
-  it('a transaction that is rolled back leaves no change', async () => {
+  it('gets nothing from a transaction that is rolled back', async () => {
     const { store, sql, accountId, list } = await openAccount()
     await expect(
       store.transaction(async (tx) => {
@@ -175,7 +175,7 @@ describe('what changes nothing', () => {
   })
 })
 
-it('the accounts that have changed are those with later changes, and all when the database has moved', async () => {
+it('the changed accounts are those with later changes, or all after a restore', async () => {
   const { store, sql, accountId } = await openAccount()
   await sql`insert into training.accounts (name, base_url) values ('other', 'http://127.0.0.1:9')`
   const insert = (account: number | null, kind: string) =>
@@ -191,7 +191,7 @@ it('the accounts that have changed are those with later changes, and all when th
   expect(await changed()).toHaveLength(2)
 })
 
-it('old changes are deleted in steps except the newest, and a reader that may have missed some gets an error', async () => {
+it('pruning keeps the newest old change, and a reader that missed some gets an error', async () => {
   const { store, sql, accountId } = await openAccount()
   for (const daysAgo of [94, 93, 92, 91, 89, 88]) {
     await sql`insert into training.changes (account_id, kind, at) values (${accountId}, 'x', now() - make_interval(days => ${daysAgo}))`
@@ -206,7 +206,7 @@ it('old changes are deleted in steps except the newest, and a reader that may ha
   await expect(check(7)).rejects.toMatchObject({ code: 'changes_unknown' })
 })
 
-describe('two transactions at the same time', () => {
+describe('the change feed with concurrent transactions', () => {
   const open = async () => {
     const { store, url, accountId } = await openAccount()
     const openSession = async () => {
@@ -221,9 +221,9 @@ describe('two transactions at the same time', () => {
     `insert into training.changes (account_id, kind) values (${accountId}, '${kind}')`
 
   it.each([
-    ['that has written nothing of the feed', (name: string) => `alter role ${name} set work_mem = '4MB'`],
-    ['of another database of the server', () => 'select pg_current_xact_id()'],
-  ])('one %s delays no reader', async (_which, statement) => {
+    ['that has written no change', (name: string) => `alter role ${name} set work_mem = '4MB'`],
+    ['in another database of the server', () => 'select pg_current_xact_id()'],
+  ])('a transaction %s delays no reader', async (_which, statement) => {
     const { store, accountId, openSession, read } = await open()
     const name = `idle_${randomBytes(4).toString('hex')}`
     const owner = await openSession()
@@ -241,7 +241,7 @@ describe('two transactions at the same time', () => {
     }
   })
 
-  it('readers miss nothing and see nothing twice while many commit in any order', async () => {
+  it('readers see each change once while many transactions commit in any order', async () => {
     const { store, accountId, openSession, read } = await open()
     const paths = Array.from({ length: 8 }, (_, number) => `p${number}`)
     await store.transaction((tx) =>
@@ -251,7 +251,7 @@ describe('two transactions at the same time', () => {
     const write = async (path: string) => {
       const client = await openSession()
       for (let round = 0; round < 30; round++) {
-        // Each has its number before it writes, and some take back what they wrote.
+        // Each transaction has its id before it writes, and some roll back.
         await client.query('begin; select pg_current_xact_id()')
         await client.query(`update training.activities set name = 'Round ${round}' where path = '${path}'`)
         if (round % 3 === 0) await client.query('set constraints all immediate')
@@ -278,13 +278,13 @@ describe('two transactions at the same time', () => {
     expect(await read(all.length)).toHaveLength(8 + 8 * 24)
   })
 
-  it('numbers of changes follow the order of commits', async () => {
+  it('the numbers of changes follow the order of commits', async () => {
     const { store, accountId, openSession, read } = await open()
     const entries = [listed('p1'), listed('p2')]
     await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
     await read(2)
     const [first, second] = [await openSession(), await openSession()]
-    // The first transaction has the lower number, and changes its row after the second one has changed its own.
+    // The first transaction has the lower id, but changes its row after the second one has changed its own.
     await first.query('begin; select pg_current_xact_id()')
     await second.query(`begin; ${rename('p2')}; set constraints all immediate`)
     await first.query(rename('p1'))
@@ -297,7 +297,7 @@ describe('two transactions at the same time', () => {
     expect((await read(2)).map(({ path }) => path)).toEqual(['p2', 'p1'])
   })
 
-  it('changes from another server, after a restore or replication, are settled', async () => {
+  it('changes restored or replicated from another server are settled', async () => {
     const { store, accountId, read } = await open()
     await store.execute(
       `insert into training.changes (account_id, kind, transaction_id) values (${accountId}, 'foreign', '9000000000')`,
@@ -313,7 +313,7 @@ describe('a database that has moved', () => {
     ['copy', 'update training.database set database_oid = database_oid + 1'],
   ]
   it.each(moved)(
-    'begins one line before its next number, by what Postgres tells: %s',
+    'begins one new line before its next change, by what Postgres reports: %s',
     async (cause, statement) => {
       const { accountId, url, sql } = await openAccount()
       const insert = `insert into training.changes (account_id, kind) values (${accountId}, 'a')`

@@ -17,7 +17,7 @@ import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { openRig } from '../mirror/rig.ts'
 
 test.each(['LATIN1', 'SQL_ASCII'])(
-  'a database of encoding %s is refused with the command for another one',
+  'a database with the encoding %s is refused with a command to create another',
   async (encoding) => {
     const server = inject('postgresUrl')
     const name = `test_${randomBytes(6).toString('hex')}`
@@ -27,7 +27,7 @@ test.each(['LATIN1', 'SQL_ASCII'])(
       await expect(migrate({ connectionString: url, log: makeSilentLog() })).rejects.toMatchObject({
         code: 'database_encoding',
         message: expect.stringMatching(
-          new RegExp(`is ${encoding},.*createdb --template=template0 --encoding=UTF8`),
+          new RegExp(`encoding ${encoding},.*createdb --template=template0 --encoding=UTF8`),
         ),
       })
       expect(await queryOnce(url, `select to_regnamespace('musette') as made`)).toEqual([{ made: null }])
@@ -37,18 +37,18 @@ test.each(['LATIN1', 'SQL_ASCII'])(
   },
 )
 
-describe.runIf(runsWith(PGBOUNCER))('PgBouncer before the database', () => {
+describe.runIf(runsWith(PGBOUNCER))('PgBouncer in front of the database', () => {
   const openBehind = async (mode: 'session' | 'transaction', size = 20) => {
     const database = await openForTest(openTestDatabase())
     const pooler = await openForTest(openPooler(database.url, mode, size))
     return pooler.url
   }
 
-  test('that pools by transaction is refused by migrate, start and doctor with the setting to use', async () => {
+  test('is refused in transaction mode by migrate, start and doctor with the setting to use', async () => {
     const url = await openBehind('transaction')
     const refused = {
       code: 'database_pooled',
-      message: expect.stringContaining('write the address of Postgres itself'),
+      message: expect.stringContaining('use the address of Postgres itself'),
     }
     const log = makeSilentLog()
     await expect(migrate({ connectionString: url, log })).rejects.toMatchObject(refused)
@@ -61,7 +61,7 @@ describe.runIf(runsWith(PGBOUNCER))('PgBouncer before the database', () => {
     ])
   })
 
-  test('with too few connections is named, with the present and the needed number', async () => {
+  test('is reported if it has too few connections, with the needed number', async () => {
     const connectionString = await openBehind('session', 2)
     const limits = { connectionTimeoutMillis: 1_000, silentMs: 400 }
     const onConnect = async (client: ClientBase) => void (await client.query('select 1'))
@@ -73,7 +73,7 @@ describe.runIf(runsWith(PGBOUNCER))('PgBouncer before the database', () => {
       () => expect.unreachable(),
       (error: TransientError) => error,
     )
-    // Released before anything is compared: the end of the pool waits for both.
+    // Releases both before any comparison, because the end of the pool waits for them.
     const { code, message } = await refusal.finally(() => {
       for (const client of held) client.release()
     })
@@ -86,7 +86,7 @@ describe.runIf(runsWith(PGBOUNCER))('PgBouncer before the database', () => {
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   })
 
-  test('that pools by session works', async () => {
+  test('works in session mode', async () => {
     const rig = await openForTest(openRig({ activities: 3, databaseUrl: await openBehind('session') }))
     expect(await syncAccount(rig.app, { name: 'default', training: true })).toMatchObject({
       fetched: 3,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { cleanJson, cleanText } from '../../../src/core/store/clean.ts'
 import { openTestStore, rowsOf } from './open.ts'
 
-test('a cleaned text has no NUL, has a mark for each lone surrogate, and keeps surrogate pairs', () => {
+test('cleaning removes NUL, replaces lone surrogates and keeps surrogate pairs', () => {
   expect(cleanText('a\0b\ud800c\udc00 😀')).toBe('ab\ufffdc\ufffd 😀')
   expect(cleanJson({ 'k\0': ['\ud800', Number.NaN, undefined, { x: undefined, y: null }] })).toEqual({
     k: ['\ufffd', null, null, { y: null }],
@@ -14,7 +14,7 @@ test('a cleaned object keeps a member named __proto__', () => {
   expect(JSON.stringify(cleanJson(JSON.parse('{"__proto__":{"a":1}}')))).toBe('{"__proto__":{"a":1}}')
 })
 
-test('Postgres accepts any cleaned JSON as text and as jsonb', async () => {
+test('Postgres accepts any cleaned text and any cleaned JSON', async () => {
   const { store } = await openTestStore()
   const anyText = fc.string({
     unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),

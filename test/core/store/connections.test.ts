@@ -12,9 +12,9 @@ import { openTestStore, quiet, rowsOf } from './open.ts'
 
 const SETTINGS = `select current_setting('jit') as jit, current_setting('search_path') as path`
 
-test('every connection of ours is without JIT and without foreign schemas in its search path', async () => {
+test('every connection turns JIT off and searches no foreign schemas', async () => {
   const { store, url } = await openTestStore()
-  // As on a server of one's own, whose owner also has a path for all.
+  // As on a server whose owner has turned JIT on and set a search path for all.
   await queryOnce(
     url,
     `do $$ begin execute format('alter database %I set jit = on', current_database());
@@ -31,7 +31,7 @@ test('every connection of ours is without JIT and without foreign schemas in its
   expect((await queue.query(SETTINGS)).rows).toEqual([{ jit: 'off', path: 'pg_catalog, bullmq' }])
 })
 
-test('server timeouts end no work of ours and no connection that waits for changes', async () => {
+test('server timeouts end neither our work nor a wait for changes', async () => {
   const { store, url } = await openTestStore()
   const names = [
     'statement_timeout',
@@ -48,7 +48,7 @@ test('server timeouts end no work of ours and no connection that waits for chang
   )
   const limits = `select string_agg(setting, ' ') as limits from (select setting from pg_settings where name = any ('{${names}}') order by name) s`
   const slow = 'select pg_sleep(0.1)'
-  // Between the start of its session and its query a slow client may be idle for that long.
+  // A slow client may be idle for that long between the start of its session and its query.
   const neverIdle = new URL(url)
   neverIdle.searchParams.set('options', '-c idle_session_timeout=0')
   expect(await queryOnce(neverIdle.href, slow).catch(({ code }) => code)).toMatch(/^(57014|25P04)$/)
@@ -74,10 +74,10 @@ test('server timeouts end no work of ours and no connection that waits for chang
   expect(performance.now() - startedAt).toBeLessThan(10_000)
 })
 
-test('a connection that the server ends does not end the process', async () => {
+test('a connection that the server closes does not crash the process', async () => {
   const { url: connectionString } = await openTestStore()
   const thrown: unknown[] = []
-  // What is thrown here would be an uncaught exception.
+  // An error thrown here would be an uncaught exception.
   const catchThrown = (emitter: EventEmitter) => {
     const emit = emitter.emit.bind(emitter)
     emitter.emit = (event: string | symbol, ...values: unknown[]) => {
@@ -110,7 +110,7 @@ test('a connection that the server ends does not end the process', async () => {
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
 })
 
-test('several hosts are tried in order, and every connection uses the first that fits', async () => {
+test('hosts are tried in order, and every connection uses the first that fits', async () => {
   const { url } = await openTestStore()
   const { host, port, username, password, pathname } = new URL(url)
   const silent = createServer().listen(0, '127.0.0.1')
@@ -140,7 +140,7 @@ test('several hosts are tried in order, and every connection uses the first that
     )
     expect(await failed).toBe(code)
   }
-  // A refused login is final, as it is to psql: another host may be another server.
+  // As in psql, a refused login is final, because another host may be another server.
   const refused = new URL(connectionString)
   refused.searchParams.set('host', '127.0.0.1,127.0.0.1')
   refused.searchParams.set('port', `${port},1`)

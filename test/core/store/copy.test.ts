@@ -9,7 +9,7 @@ afterAll(() => database.close())
 
 const ROWS = "(SELECT n, repeat('x', n % 300) FROM generate_series(1, 2000) n)"
 
-/** A client whose server sends in pieces of at most `most` bytes each. */
+/** Opens a client whose server sends pieces of at most `most` bytes. */
 async function openClient(most?: number): Promise<PostgresClient> {
   const line = await openLine(database.url, most)
   const client = new PostgresClient({ connectionString: line.url })
@@ -29,7 +29,7 @@ async function readAll(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 test.each([Number.POSITIVE_INFINITY, 1, 7, 1_000])(
-  'reads the same rows in pieces of %i bytes, and leaves the connection usable',
+  'a COPY in pieces of %i bytes reads all rows and leaves the connection usable',
   async (most) => {
     const client = await openClient(most)
     const copy = copyOut(client, ROWS)
@@ -44,7 +44,7 @@ test.each([Number.POSITIVE_INFINITY, 1, 7, 1_000])(
 )
 
 test.each([Number.POSITIVE_INFINITY, 4])(
-  'throws an error that comes after some rows, in pieces of %i bytes',
+  'a COPY in pieces of %i bytes throws an error that follows some rows',
   async (most) => {
     const client = await openClient(most)
     const copy = copyOut(client, '(SELECT 1 / (1500 - n) FROM generate_series(1, 2000) n)')
@@ -52,7 +52,7 @@ test.each([Number.POSITIVE_INFINITY, 4])(
   },
 )
 
-test('reads the rows between notices of Postgres', async () => {
+test('a COPY reads the rows between notices of Postgres', async () => {
   const client = await openClient(11)
   await client.query(`CREATE FUNCTION pg_temp.tell(n int) RETURNS int LANGUAGE plpgsql
     AS $$ BEGIN IF n % 100 = 0 THEN RAISE NOTICE 'at %', n; END IF; RETURN n; END $$`)
@@ -60,7 +60,7 @@ test('reads the rows between notices of Postgres', async () => {
   expect([...decodeRows(await readAll(copy.chunks))]).toHaveLength(500)
 })
 
-test('reads no more than its reader consumes', async () => {
+test('a COPY reads no more than its reader consumes', async () => {
   const client = await openClient()
   const copy = copyOut(client, "(SELECT repeat('x', 1000) FROM generate_series(1, 50000))")
   const before = client.connection.stream as unknown as { bytesRead: number }
@@ -73,7 +73,7 @@ test('reads no more than its reader consumes', async () => {
   expect(read).toBeGreaterThan(50_000_000)
 })
 
-test('a reader that stops early, and a server that goes away, end the connection with an error', async () => {
+test('a COPY that its reader or the server stops early breaks the connection', async () => {
   const left = await openClient()
   for await (const chunk of copyOut(left, ROWS.replace('2000', '2000000')).chunks) {
     expect(chunk.length).toBeGreaterThan(0)

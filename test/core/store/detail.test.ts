@@ -14,7 +14,7 @@ import { listed, makeActivity, openTestStore, rowsOf } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
-test('a detail is recorded with its row, samples, extras, curve and raw document together', async () => {
+test('a detail is written with its samples, extras, curve and raw document', async () => {
   const { store, sql, activityId } = await openActivity(at(0))
   const answer = Buffer.from('{"success":true}')
   const input = detailInput(activityId, at(1), {
@@ -48,7 +48,7 @@ test('a detail is recorded with its row, samples, extras, curve and raw document
   expect(await rawDocumentOf(store, activityId)).toEqual(answer)
 })
 
-test('an answer to an earlier request never overwrites one to a later request', async () => {
+test('an answer to an earlier request never overwrites a later answer', async () => {
   const { sql, record } = await openActivity(at(0))
   expect(await record(at(5), { row: detailRow({ xss: 50 }) })).toBe('written')
   expect(await record(at(4), { row: detailRow({ xss: 40 }) })).toBe('older')
@@ -56,7 +56,7 @@ test('an answer to an earlier request never overwrites one to a later request', 
   expect(await sql`SELECT 1 FROM training.activity_revisions`).toEqual([])
 })
 
-test('a revision has the changes since the last fetch; the first fetch makes none', async () => {
+test('a revision has the changes since the last fetch; the first fetch writes none', async () => {
   const { sql, record } = await openActivity(at(0))
   for (const second of [1, 2])
     await record(at(second), { row: detailRow({ xss: 80, focus: 'Climber', elapsedS: 2 }) })
@@ -108,7 +108,7 @@ const WRITES: [string, Write, Record<string, unknown> | undefined, Date?][] = [
   ],
 ]
 
-test('the revision of a write has what the service says otherwise, observed at its request', async () => {
+test('a revision has what the service changed, dated by the request', async () => {
   const { store, sql } = await openTestStore()
   for (const [what, write, changes, observedAt] of WRITES) {
     const ids = await makeActivity(store, at(5), what)
@@ -128,7 +128,7 @@ function answer(tx: Tx, { activityId }: Parameters<Write>[1], change: Partial<An
   return recordDetail(tx, detailInput(activityId, at(8), change))
 }
 
-test('a revision has a start in one format, to the microsecond, and none for the same start', async () => {
+test('a revision has starts with microseconds, and no unchanged start', async () => {
   const { sql, record } = await openActivity(at(0))
   for (const [second, fraction] of ['123400', '123400', '123456'].entries()) {
     const startedAt = new Date(`2024-05-01T06:00:00.${fraction.slice(0, 3)}Z`)
@@ -145,7 +145,7 @@ test('a revision has a start in one format, to the microsecond, and none for the
   ])
 })
 
-test('an answer without samples keeps those that are stored, new samples without a kept answer remove the old answer', async () => {
+test('only new samples replace the stored samples and their raw answer', async () => {
   const { store, sql, activityId, record } = await openActivity(at(0))
   const answer = async (text: string, count: number) => ({
     samples: makeSamples(count),
@@ -166,7 +166,7 @@ test('an answer without samples keeps those that are stored, new samples without
   expect(await sql`SELECT FROM training.raw_documents`).toEqual([])
 })
 
-test('a gzipped answer is kept unchanged', async () => {
+test('a gzipped answer is stored unchanged', async () => {
   const { store, sql, activityId, record } = await openActivity(at(0))
   const document = Buffer.from('{"success":true}')
   const gzipped = gzipSync(document, { level: 9 })
@@ -181,7 +181,7 @@ test('a gzipped answer is kept unchanged', async () => {
   expect(await rawDocumentOf(store, activityId)).toEqual(document)
 })
 
-test('of details recorded together an older one is left out and each other has its rows; with an unknown one, none has', async () => {
+test('a batch of details skips an older one, and fails as a whole with an unknown one', async () => {
   const { store, sql, list } = await openAccount()
   const ids = [1, 2, 3]
   await list(
@@ -219,11 +219,11 @@ test('of details recorded together an older one is left out and each other has i
     return { xss: id, mm: [id], watts: id, ftp: 200 + id, measured: id, sha256, samples: id }
   }
   expect(rows).toMatchObject([of(1), { xss: 80, mm: null, watts: null, measured: null, samples: 3 }, of(3)])
-  // What a vacuum of the samples is decided by.
+  // These counts decide whether the samples are vacuumed.
   expect(await write([detailInput(3, at(9), { samples: makeSamples(2) })])).toEqual([wrote(2, 3)])
 })
 
-test('each value of a field without a column has the time of its sample, in any order of rows', async () => {
+test('each value of a sample extra has the time of its sample, in any row order', async () => {
   const { store, sql, record } = await openActivity(at(0))
   const samples = makeSamples(3)
   samples.t[2] = samples.t[1] as number
@@ -245,7 +245,7 @@ test('each value of a field without a column has the time of its sample, in any 
   ])
 })
 
-test('an unknown field is recorded again while its activity has no samples', async () => {
+test('an unknown field is rewritten while its activity has no samples', async () => {
   const { sql, record } = await openActivity(at(0))
   for (const [second, values] of [[], [1]].entries())
     await record(at(second + 1), { samples: makeSamples(0), sampleExtras: [makeExtra('odd', values)] })

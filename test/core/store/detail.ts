@@ -18,7 +18,7 @@ import type { Store, Tx } from '../../../src/core/store/store.ts'
 import { makeSamples } from '../../kit/samples.ts'
 import { listed, makeAccount, openTestStore, rowsOf } from './open.ts'
 
-/** A store with an account; `list` records a list. */
+/** Opens a store with an account; `list` records a list. */
 export async function openAccount() {
   const opened = await openTestStore()
   const { store } = opened
@@ -30,7 +30,7 @@ export async function openAccount() {
   return { ...opened, accountId, list }
 }
 
-/** A store with an account and its one wanted activity; `record` records an answer about it. */
+/** Opens a store with an account and one wanted activity; `record` records an answer about it. */
 export async function openActivity(listedAt: Date) {
   const opened = await openAccount()
   await opened.list([listed('p1')], listedAt)
@@ -41,7 +41,7 @@ export async function openActivity(listedAt: Date) {
   return { ...opened, activityId, record }
 }
 
-/** A detail row in which only `change` is known. */
+/** Makes a detail row in which only `change` has values. */
 export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDetailRow {
   return { ...makeRow(DETAIL_FIELDS, {}), ...change }
 }
@@ -49,7 +49,7 @@ export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDeta
 /** The place of an activity without positions. */
 export const NOWHERE = { startLat: null, startLng: null, south: null, north: null, west: null, east: null }
 
-/** What writeActivities takes of one, for a whole answer with three samples. */
+/** Makes an input of writeActivities for a complete answer with three samples. */
 export function detailInput(
   activityId: number,
   requestedAt: Date,
@@ -70,22 +70,23 @@ export function detailInput(
   }
 }
 
-/** Records one detail by itself. */
+/** Records a single detail. */
 export async function recordDetail(tx: Tx, input: AnsweredDetail): Promise<Written['result'] | undefined> {
   const [written] = await writeActivities(tx, [input])
   return written?.result
 }
 
-/** Writes the samples of one activity, in the place of those it has; returns how many. */
+/** Replaces the samples of one activity; returns how many it wrote. */
 export async function replaceSamples(tx: Tx, activityId: number, samples: Samples): Promise<number> {
   await deleteSamples(tx, [activityId])
   return await insertSamples(tx, [{ activityId, samples }])
 }
 
-/** The raw document that is kept of an activity, decompressed. */
+/** Reads the raw document of an activity, decompressed. */
 export async function rawDocumentOf(store: Store, activityId: number): Promise<Buffer> {
   const text = `SELECT encoding, body FROM training.raw_documents WHERE activity_id = $1`
   const [row] = await rowsOf(store, text, [activityId])
-  if (row?.encoding !== 'gzip' || !(row.body instanceof Buffer)) throw new Error('a raw document is kept')
+  if (row?.encoding !== 'gzip' || !(row.body instanceof Buffer))
+    throw new Error('the activity has no raw document')
   return gunzipSync(row.body)
 }

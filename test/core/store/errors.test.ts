@@ -10,7 +10,7 @@ import { backendPidOf, openTestStore, quiet, terminate } from './open.ts'
 
 const SECRET = 'token-that-must-not-be-seen'
 
-test('an error of the store has no parameters at any depth', async () => {
+test('an error of the store contains no parameters at any depth', async () => {
   const { store, sql, accountId } = await openAccount()
   const twice = [1, 2].map(() => ({ name: SECRET, baseUrl: SECRET }))
   const run = { accountId, resource: SECRET, kind: 'poll', outcome: SECRET as 'done' } as const
@@ -26,7 +26,7 @@ test('an error of the store has no parameters at any depth', async () => {
   }
 })
 
-test('a connection error inside a query has no parameters', async () => {
+test('a connection error during a query contains no parameters', async () => {
   const { store, url, sql } = await openTestStore()
   const error = await errorOf(
     store.transaction(async (tx) => {
@@ -39,7 +39,7 @@ test('a connection error inside a query has no parameters', async () => {
   expect(await sql`SELECT 1 AS one`).toEqual([{ one: 1 }])
 })
 
-test('a failed connection has its reason', async () => {
+test('a failed connection has the error code of its cause', async () => {
   const { url } = await openTestStore()
   const nobody = new URL(url)
   nobody.pathname = '/no_such_database'
@@ -55,7 +55,7 @@ test('a failed connection has its reason', async () => {
   }
 })
 
-test('a transaction with an ignored failed query is not committed', async () => {
+test('a transaction with an ignored failed query does not commit', async () => {
   const { store, sql } = await openTestStore()
   const error = await errorOf(
     store.transaction(async (tx) => {
@@ -77,7 +77,7 @@ test('a deadlock is reported as a busy database', async () => {
 test.each([
   ['role', ''],
   ['role in this database', 'IN DATABASE'],
-])('a login that is read-only by its %s is a wrong setting, and no outage', async (_, where) => {
+])('a login made read-only by its %s is a wrong setting, not an outage', async (_, where) => {
   const { store, url } = await openTestStore()
   const name = new URL(url).pathname.slice(1)
   const role = `read_only_${name}`
@@ -95,7 +95,7 @@ test.each([
   await store.execute(`DROP ROLE ${role}`)
 })
 
-test('a database that takes no writes now is an outage, not a defect', async () => {
+test('a database that accepts no writes now is an outage, not a defect', async () => {
   const { store, url } = await openTestStore()
   const database = new URL(url).pathname.slice(1)
   await store.execute(`ALTER DATABASE ${database} SET default_transaction_read_only = on`)

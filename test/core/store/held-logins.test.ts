@@ -9,7 +9,7 @@ import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgr
 import { fillAccounts, MARK } from './accounts-scene.ts'
 import { quiet } from './open.ts'
 
-/** What 1.1 does to make a login see one account: policies for a group, and a group of that account that says the database. */
+/** What 1.1 did to limit a login to one account: policies for a role, and a role for the account whose name has the oid of the database. */
 const AS_1_1 = (held: string, assistant: string) => `
   do $$ declare name regclass; account text := 'musette_account_' || (select oid from pg_database where datname = current_database()) || '_1'; begin
     if to_regrole('musette_one_account') is null then create role musette_one_account; end if;
@@ -27,7 +27,7 @@ const AS_1_1 = (held: string, assistant: string) => `
     end loop;
   end $$`
 
-/** Makes logins of this database, which are gone at the end, and returns how one reads. */
+/** Creates logins that are dropped at the end of the test. Returns a function that reads as one of them. */
 async function openLogins(database: TestDatabase, names: readonly string[]) {
   for (const name of names) await queryOnce(database.url, `create role ${name} login password 'reads'`)
   onTestFinished(() => queryOnce(database.url, `drop role ${names.join(', ')}`).then(() => undefined))
@@ -39,7 +39,7 @@ async function openLogins(database: TestDatabase, names: readonly string[]) {
   }
 }
 
-test('an upgrade from 1.1 leaves each reader what it reads, and a held one gets what is new', async () => {
+test('an upgrade from 1.1 keeps the rights of readers, and held logins read new views', async () => {
   const database = await openForTest(openOlderDatabase('0032_routes'))
   const tag = randomBytes(4).toString('hex')
   const { pathname, username } = new URL(database.url)
@@ -68,7 +68,7 @@ test('an upgrade from 1.1 leaves each reader what it reads, and a held one gets 
   expect(await queryOnce(database.url, groups)).toEqual([])
 })
 
-test('a held login sees nothing when its account is gone, and its account in a copy of the database', async () => {
+test('a held login sees nothing once its account is deleted, except in a copy', async () => {
   const database = await openForTest(openTestDatabase())
   const held = `held_${randomBytes(4).toString('hex')}`
   const copy = `copy_${randomBytes(4).toString('hex')}`
@@ -92,7 +92,7 @@ test('a held login sees nothing when its account is gone, and its account in a c
   expect(await queryOnce(there, `${names} where name ~ '${MARK}'`)).toHaveLength(2)
 })
 
-test('a held login sees nothing by way of a group whose row is missing, and a superuser all', async () => {
+test('a group without an account shows a held login nothing, and a superuser sees all', async () => {
   const database = await openForTest(openTestDatabase())
   const [held, group] = ['held', 'group'].map((name) => `${name}_${randomBytes(4).toString('hex')}`)
   const read = await openLogins(database, [`${held}`, `${group}`])
@@ -109,7 +109,7 @@ test('a held login sees nothing by way of a group whose row is missing, and a su
   expect(await read(`${held}`, names)).toEqual(['mine', MARK])
 })
 
-test('statistics show a login no values, and only how many rows there are', async () => {
+test('statistics show a login the number of rows, but no values', async () => {
   const database = await openForTest(openTestDatabase())
   const names = ['held', 'wide'].map((name) => `${name}_${randomBytes(4).toString('hex')}`)
   const read = await openLogins(database, names)

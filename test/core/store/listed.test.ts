@@ -20,7 +20,7 @@ test('a list creates new activities, marks known ones, and counts a repeated pat
   expect(await store.read((tx) => countByState(tx, accountId))).toMatchObject({ wanted: 3, mirrored: 0 })
 })
 
-test('a list may hold text that Postgres refuses, unreadable dates and thousands of entries, and the newest get the lowest ids', async () => {
+test('thousands of entries with odd texts and dates are stored, newest first', async () => {
   const { sql, list } = await openAccount()
   const day = (index: number) => (index * 7_919) % 6_000
   const entries = Array.from({ length: 6_000 }, (_, index) =>
@@ -28,7 +28,7 @@ test('a list may hold text that Postgres refuses, unreadable dates and thousands
   )
   entries.push(listed('odd', { name: 'a\0\ud800', startedAt: null, timezone: null, startedAtLocal: null }))
   expect(await list(entries, at(0))).toEqual({ inserted: 6_001, marked: 0 })
-  // So samples are stored in the order of fetching.
+  // The newest get the lowest ids, so that samples lie in the order of fetching.
   const rows = await sql`SELECT path, name, started_at FROM training.activities ORDER BY activity_id`
   expect(rows.pop()).toEqual({ path: 'odd', name: 'a\ufffd', started_at: null })
   expect(rows.map(({ path }) => path)).toEqual(
@@ -45,7 +45,7 @@ test('wanted activities are found newest first, those without a start last', asy
   expect(wanted.map((activity) => activity.path)).toEqual(['new', 'old', 'none'])
 })
 
-test('a failed activity is wanted again after its pause, and at once when it is listed again', async () => {
+test('a failed activity is due after its pause, or at once if it is listed again', async () => {
   const { store, accountId, activityId, list } = await openActivity(at(0))
   const fail = (requestedAt: Date, nextFetchAt: Date | null) =>
     store.transaction((tx) =>
@@ -66,7 +66,7 @@ test('a failed activity is wanted again after its pause, and at once when it is 
   expect(activity).toMatchObject({ detailState: 'failed', fetchAttempts: 2 })
 })
 
-test('an unchanged activity becomes mirrored, but stays wanted when it was listed after the request', async () => {
+test('an unchanged activity becomes mirrored unless it was listed after the request', async () => {
   const { store, activityId, record, list } = await openActivity(at(0))
   await record(at(1))
   const relist = (listedAt: Date) => list([listed('p1')], listedAt)

@@ -31,7 +31,7 @@ async function openEmptyStore() {
   return { url: database.url, store }
 }
 
-test('a user who may not create roles may migrate', async () => {
+test('a user who may not create roles can migrate', async () => {
   const { url, store } = await openEmptyStore()
   const owner = `plain_${process.pid}`
   await store.execute(`CREATE ROLE ${owner} LOGIN PASSWORD 'plain'`)
@@ -42,7 +42,7 @@ test('a user who may not create roles may migrate', async () => {
   await store.read(checkSchema)
 })
 
-test('every schema, table and column of ours has a comment', async () => {
+test('every schema, table and column has a comment', async () => {
   const { sql } = await openTestStore()
   const bare =
     await sql`SELECT n.nspname || coalesce('.' || c.relname, '') || coalesce('.' || a.attname, '') AS what
@@ -55,7 +55,7 @@ test('every schema, table and column of ours has a comment', async () => {
   expect(bare).toEqual([])
 })
 
-test('each field of the service has its column, of its type and with its comment', async () => {
+test('each field of the service has a column with its type and comment', async () => {
   const { sql } = await openTestStore()
   const columns =
     await sql`SELECT attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod) AS name,
@@ -78,7 +78,7 @@ test('each field of the service has its column, of its type and with its comment
       return isThere ? [] : [`COMMENT ON COLUMN training.${table}.${column} IS '${comment}'; -- ${type}`]
     }),
   )
-  expect(lacking, 'write these, and the columns, in the migration').toEqual([])
+  expect(lacking, 'add these comments, and the columns, to the migration').toEqual([])
 })
 
 test('only migrate adds tables to the database of another program', async () => {
@@ -102,11 +102,11 @@ test('only migrate adds tables to the database of another program', async () => 
   await store.read(checkSchema)
 })
 
-test('the setup of an empty database leaves an older one unchanged, which migrate changes and gives the version of musette', async () => {
+test('only migrate changes an older database, and records the version of musette', async () => {
   const { url, sql } = await openTestStore()
   const { path: folder } = await openForTest(openTempDir('later'))
   await writeLaterMigrations(folder, { '9999_later': ['CREATE TABLE training.later (later int)'] })
-  // As in a journal from before there was such a column.
+  // As in a journal from before the column existed.
   await sql`ALTER TABLE musette.migrations DROP COLUMN musette`
   const input = { connectionString: url, log: quiet, folder }
   await expect(migrate({ ...input, onlyEmpty: true })).rejects.toMatchObject({ code: 'database_unmigrated' })
@@ -118,7 +118,7 @@ test('the setup of an empty database leaves an older one unchanged, which migrat
   expect(versions).toEqual([{ musette: VERSION }, { musette: null }])
 })
 
-test('a database with an unknown migration is refused with the commands to type', async () => {
+test('a database with an unknown migration is refused with the commands to run', async () => {
   const { store, url, sql } = await openTestStore()
   await sql`INSERT INTO musette.migrations (hash, created_at) VALUES ('first', 1795250287307)`
   const message = expect.stringMatching(/out of the drop folder.* run: musette login && musette sync$/)
@@ -128,7 +128,7 @@ test('a database with an unknown migration is refused with the commands to type'
 
 test('a migration is repeated after a deadlock', async () => {
   const { store, url, sql } = await openTestStore()
-  // The first to wait so long is the one that loses.
+  // The session that first waits this long loses the deadlock.
   await sql`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''300ms''', current_database()); END $$`
   const { path: folder } = await openForTest(openTempDir('later'))
   await writeLaterMigrations(folder, {
@@ -153,7 +153,7 @@ test('a migration is repeated after a deadlock', async () => {
   expect(await sql`SELECT FROM musette.migrations`).toHaveLength((await readMigrations()).length + 1)
 })
 
-test('a database that was never migrated is refused with the command to type', async () => {
+test('a database that was never migrated is refused with the command to run', async () => {
   const { store } = await openEmptyStore()
   const refusal = (code: string, verb: string) =>
     expect.objectContaining({

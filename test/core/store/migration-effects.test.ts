@@ -14,7 +14,7 @@ import { openForTest } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openTestStore } from './open.ts'
 
-/** Rows of the first version, so that the migrations after it find some to read and to change. */
+/** Rows in the tables of the first version, so that later migrations have rows to read and to change. */
 const ROWS = `
   INSERT INTO training.accounts (name, base_url) VALUES ('default', 'http://127.0.0.1:9');
   INSERT INTO training.activities (account_id, path, listed_at, wanted_at, elapsed_s, sample_count)
@@ -24,7 +24,7 @@ const ROWS = `
   INSERT INTO training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at)
     VALUES (1, 'c', 1, 1, 1, '{}', now())`
 
-/** The relations of our schemas by number, each with the file that holds its rows. */
+/** The relations of our schemas by oid, each with the file that holds its rows. */
 const RELATIONS = `SELECT c.oid, n.nspname || '.' || c.relname AS name, pg_relation_filenode(c.oid) AS file
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN ('training', 'musette') AND c.relkind IN ('r', 'p', 'v', 'm')`
@@ -32,10 +32,10 @@ const RELATIONS = `SELECT c.oid, n.nspname || '.' || c.relname AS name, pg_relat
 const LOCKS = `SELECT relation AS oid, array_agg(mode) AS modes FROM pg_locks
   WHERE pid = pg_backend_pid() AND locktype = 'relation' AND granted GROUP BY 1`
 
-/** Counts go on from one transaction of a session to the next, until the session reports them. */
+/** A session adds up its counts over several transactions, until it reports them. */
 const SCANS = `SELECT relid AS oid, (seq_scan + coalesce(idx_scan, 0))::int AS scans FROM pg_stat_xact_all_tables`
 
-/** The modes that let others wait, from the strongest on. */
+/** The lock modes that make others wait, strongest first. */
 const WAITS = {
   all: ['AccessExclusiveLock'],
   writes: ['ExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock'],
@@ -75,7 +75,7 @@ test('the effects name the tables that each migration locks, reads, changes and 
   await client.query(ROWS)
   const migrations = readMigrationFiles({ migrationsFolder: 'drizzle' })
   for (const { when, tag } of later) {
-    // As in a migration, which switches them off: what they do is no effect of its statements.
+    // As in a migration, which disables the triggers, so that their work is no effect of its statements.
     await disableTriggers(client)
     const statements = migrations.find(({ folderMillis }) => folderMillis === when)?.sql ?? []
     measured[tag] = await measure(client, statements)

@@ -9,10 +9,13 @@ import { makeSqlTag, openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
 export const quiet = pino({ level: 'silent' })
 
-/** Keeps what closes something: `onTestFinished`, or what a file's `afterAll` calls. */
+/** Registers a function that closes something: `onTestFinished`, or a function for the `afterAll` of a file. */
 export type AtEnd = (close: () => Promise<void>) => void
 
-/** A store on a migrated database of its own, both gone at the end of the test, or when `atEnd` calls what it gets; `sql` gives the rows of a query that is written as a template with its values. */
+/**
+ * Opens a store on a new migrated database. Closes both at the end of the test, or when `atEnd` calls the function that it gets. `sql`
+ * returns the rows of a query that is written as a template with its values.
+ */
 export async function openTestStore(atEnd: AtEnd = onTestFinished) {
   const database = await openTestDatabase()
   const store = openStore({ log: quiet }, { connectionString: database.url })
@@ -29,13 +32,13 @@ export async function openTestStore(atEnd: AtEnd = onTestFinished) {
   }
 }
 
-/** Records an account, named `default` unless told. */
+/** Records an account, named `default` by default. */
 export async function makeAccount(store: Store, name = 'default'): Promise<number> {
   const account = await store.transaction((tx) => upsertAccount(tx, { name, baseUrl: 'http://127.0.0.1:9' }))
   return account.accountId
 }
 
-/** A list entry; `path` and whatever else matters. */
+/** Makes a list entry with this path; `change` overrides its other fields. */
 export function listed(path: string, change: Partial<ListedActivity> = {}): ListedActivity {
   return {
     path,
@@ -50,7 +53,7 @@ export function listed(path: string, change: Partial<ListedActivity> = {}): List
   }
 }
 
-/** One wanted activity of a new account, named `default` unless told. */
+/** Records one wanted activity of a new account, which is named `default` by default. */
 export async function makeActivity(store: Store, listedAt: Date, name?: string) {
   const accountId = await makeAccount(store, name)
   await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt }))
@@ -59,7 +62,7 @@ export async function makeActivity(store: Store, listedAt: Date, name?: string) 
   return { accountId, activityId: activity.activityId }
 }
 
-/** The rows that a query gives. */
+/** Returns the rows of a query. */
 export async function rowsOf(
   store: Store,
   text: string,
@@ -73,7 +76,7 @@ export async function terminate(url: string, backendPid: number): Promise<void> 
   await queryOnce(url, 'SELECT pg_terminate_backend($1, 10000)', [backendPid])
 }
 
-/** Asks a connection for the process id of its server side. */
+/** Returns the process id of a connection's server side. */
 export async function backendPidOf(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   return rows[0]?.pid ?? 0

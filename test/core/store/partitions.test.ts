@@ -30,7 +30,7 @@ async function openMirror() {
     ...opened,
     log,
     kindOf,
-    /** one look of a new process */
+    /** one call by a new process */
     keep: (store?: Store) => makeProcess(store).keep(),
     async finish(): Promise<void> {
       const { keep } = makeProcess()
@@ -40,7 +40,7 @@ async function openMirror() {
   }
 }
 
-test('a table that killed processes move keeps all rows, also with a later column', async () => {
+test('a table keeps all rows, even if the processes that move them are killed', async () => {
   const { store, sql, keep, kindOf, finish, url } = await openMirror()
   const before = await queryOnce(url, SUMS)
   let transactions = 0
@@ -49,7 +49,7 @@ test('a table that killed processes move keeps all rows, also with a later colum
     transaction: (fn) =>
       store.transaction(async (tx) => {
         const result = await fn(tx)
-        // Each is killed when all of it is done, and so the same is done again.
+        // Ends each third connection before its commit, so that its work is repeated.
         if (transactions++ % 3 === 0) await tx.client.query('SELECT pg_terminate_backend(pg_backend_pid())')
         return result
       }),
@@ -69,16 +69,16 @@ test('a table that killed processes move keeps all rows, also with a later colum
   expect(await queryOnce(url, SUMS)).toEqual(before)
 })
 
-test('a transaction that began before sees each row once, and is not waited for', async () => {
+test('an earlier transaction sees each row once and does not block the move', async () => {
   const { store, sql, url, keep, kindOf, finish, log } = await openMirror()
   const before = await queryOnce(url, SUMS)
   const hasNext = () => sql`SELECT to_regclass('musette.samples_4') IS NOT NULL AS has`
   await store.read(async ({ client }) => {
     await client.query('SELECT FROM training.accounts')
-    // It cannot be vacuumed, and is small: it goes on as the default partition, with rows that only this transaction sees.
+    // The table cannot be vacuumed but is small, so it becomes the default partition, with rows that only this transaction sees.
     await finish()
     expect((await client.query(SUMS)).rows).toEqual(before)
-    // It holds the table now. A partition is made beside it, and one that would have to wait is left for later.
+    // This transaction locks the table now. A step that would have to wait for it is left for later.
     await sql`INSERT INTO training.activities (account_id, path, listed_at, wanted_at) SELECT 1, 'later' || n, now(), now() FROM generate_series(1, 5) n`
     expect(await keep()).toBe(false)
     expect(await hasNext()).toEqual([{ has: false }])
@@ -90,7 +90,7 @@ test('a transaction that began before sees each row once, and is not waited for'
   expect(log.lines.filter(({ level }) => level === 'warn')).toEqual([])
 })
 
-test('a deletion that waits for a step finds the rows at their new place', async () => {
+test('a deletion that waits for a step finds the moved rows', async () => {
   const { store, sql, url, finish } = await openMirror()
   const deleteDuring = async (activityId: number, step: string) => {
     const { waiting } = await store.transaction(async ({ client }) => {
@@ -109,7 +109,7 @@ test('a deletion that waits for a step finds the rows at their new place', async
   expect(await deleteDuring(29, "musette.add_partition('training.samples', 'activity_id', 4, 7)")).toBe(1)
 })
 
-test('activities that are rewritten, deleted and added meanwhile are what was written last', async () => {
+test('activities that are written during the move have what was written last', async () => {
   const { store, sql, keep, finish } = await openMirror()
   const written = new Map(Array.from({ length: RIDES }, (_, ride) => [ride + 1, 300]))
   await sql`INSERT INTO training.activities (account_id, path, listed_at, wanted_at) SELECT 1, 'later' || n, now(), now() FROM generate_series(1, 9) n`
@@ -132,7 +132,7 @@ test('activities that are rewritten, deleted and added meanwhile are what was wr
   expect(held).toEqual(wanted.map(([activity_id, rows]) => ({ activity_id, rows, times: rows })))
 })
 
-test('rows that come before their partition are in the table, and are moved when it is made', async () => {
+test('rows without a partition are in the table, and move when it is created', async () => {
   const { sql, keep, finish } = await openMirror()
   await finish()
   await sql`INSERT INTO training.activities (account_id, path, listed_at, wanted_at) SELECT 1, 'later' || n, now(), now() FROM generate_series(1, 20) n`
@@ -153,7 +153,7 @@ test('rows that come before their partition are in the table, and are moved when
   expect(await sql`SELECT to_regclass('musette.samples_8') IS NOT NULL AS ahead`).toEqual([{ ahead: true }])
 })
 
-/** What others make, and its name in a command that drops it and in the log. */
+/** Objects that musette did not create, each with its name in DROP and in the log. */
 const OBSTACLES = [
   ['create publication p for table training.samples', 'publication p'],
   ['create publication p for tables in schema training', 'publication p'],
@@ -175,12 +175,12 @@ const OBSTACLES = [
   ],
 ] as const
 
-test('a table on which others have made what cannot be brought over stays one table, and the log names it', async () => {
+test('a table with objects that cannot move is not partitioned, and the log names them', async () => {
   const { store, sql, keep, finish, log } = await openMirror()
   for (const [made, named] of OBSTACLES) {
     await store.execute(made)
     expect(await keep(), named).toBe(false)
-    expect(log.lines.at(-1)?.msg).toContain(`because of ${named}, which others have made`)
+    expect(log.lines.at(-1)?.msg).toContain(`because of ${named}, which musette did not create`)
     await store.execute(`drop ${named}${/^(trigger|rule|policy)/.test(named) ? ' on training.samples' : ''}`)
   }
   expect(await sql`SELECT FROM pg_inherits WHERE inhparent = 'training.samples'::regclass`).toEqual([])
@@ -193,7 +193,7 @@ test('a table on which others have made what cannot be brought over stays one ta
   )
 })
 
-test('rights on the table and its columns are those of before, with the right to pass them on', async () => {
+test('partitioning keeps all rights on the table and its columns', async () => {
   const { store, sql, finish } = await openMirror()
   const rights = () =>
     sql`SELECT relacl, (SELECT array_agg(attacl ORDER BY attname) FROM pg_attribute WHERE attrelid = c.oid AND attacl IS NOT NULL) AS columns
@@ -209,7 +209,7 @@ test('rights on the table and its columns are those of before, with the right to
   expect(await rights()).toEqual(before)
 })
 
-test('a small mirror stays one table, and partitions that a person has made stay as they are', async () => {
+test('a small mirror is not partitioned, and partitions made by a person stay', async () => {
   const { store, sql, kindOf, keep } = await openMirror()
   expect(await makePartitions({ store, log: makeTestLog().log }, { keys: RIDES + 1 }).keep()).toBe(false)
   expect(await kindOf()).toBe('r')

@@ -6,7 +6,7 @@ import type { Store } from '../../../src/core/store/store.ts'
 import { readWords } from '../../kit/table.ts'
 import { makeAccount, openTestStore, rowsOf } from './open.ts'
 
-/** Runs of `resource` and `kind`, one each `every`, from `from` to `until` ago. */
+/** Adds runs of a resource and kind, one each `every`, from `from` ago until `until` ago. */
 const addRuns = (store: Store, run: Record<string, string | number | null>) =>
   store.transaction((tx) =>
     tx.client.query(
@@ -23,7 +23,7 @@ const POLL = { resource: 'activities', kind: 'poll', outcome: 'done', changed: 0
 const countRuns = async (store: Store, where: string) =>
   Number((await rowsOf(store, `select count(*) as n from training.sync_runs where ${where}`))[0]?.n)
 
-/** Everything that status, doctor, metrics, health checks, the dashboard and mirror_health read of the runs. */
+/** Reads everything that status, doctor, metrics, health checks, the dashboard and mirror_health read from the runs. */
 const findReadings = (store: Store) =>
   store.read(async (tx) => ({
     statuses: await findAccountStatuses(tx),
@@ -35,7 +35,7 @@ const findReadings = (store: Store) =>
       .rows,
   }))
 
-test('runs without changes are deleted after 90 days, others after 400, without a visible difference', async () => {
+test('old runs are deleted after 90 or 400 days, and nothing that reads runs changes', async () => {
   const { store } = await openTestStore()
   const account_id = await makeAccount(store)
   const failing = await makeAccount(store, 'failing')
@@ -68,13 +68,13 @@ test('runs without changes are deleted after 90 days, others after 400, without 
   expect(await countRuns(store, `${polls} and outcome = 'failed'`)).toBe(398)
   expect(await countRuns(store, `kind = 'reconcile'`)).toBe(1)
   expect(await countRuns(store, `resource = 'export'`)).toBe(2)
-  // Its last good poll and the reason are known after years of failures; a running run stays.
+  // The last successful poll and the failure stay known after years of failures, and a running run stays.
   expect(await countRuns(store, `account_id = ${failing} and outcome = 'done'`)).toBe(1)
   expect(await countRuns(store, `account_id = ${failing} and outcome = 'running'`)).toBe(11)
   expect(await countRuns(store, `account_id = ${other}`)).toBe(ofOther)
 })
 
-test('the last seen differences from the document stay', async () => {
+test('pruning keeps the differences that were seen last', async () => {
   const { store, sql } = await openTestStore()
   const drift = ['old', 'middle', 'new'].map((field) => ({ field, kind: 'unknown' as const, example: 1 }))
   for (const one of drift) await store.transaction((tx) => recordDrift(tx, 'activity', [one]))

@@ -11,8 +11,8 @@ beforeEach(() => store.execute('TRUNCATE training.samples'))
 
 const COLUMNS = ['extract(epoch from t) * 1000 AS t', ...SAMPLE_FIELDS].join(', ')
 
-test('every column is read back as it was written, also nulls', async () => {
-  // Each field is null in rows of its own, so a value in a wrong column cannot go unseen.
+test('every column is read back as written, including nulls', async () => {
+  // Each field is null in different rows, so that a value in a wrong column shows.
   const samples = makeSamples(40, (field, index) => {
     const place = SAMPLE_FIELDS.indexOf(field)
     return index % SAMPLE_FIELDS.length === place ? Number.NaN : place * 100 + index + 0.25
@@ -30,7 +30,7 @@ test('every column is read back as it was written, also nulls', async () => {
   }
 })
 
-test('positions keep all digits, times their microseconds, also before 2000', async () => {
+test('positions keep all digits, and times keep microseconds, even before 2000', async () => {
   const samples = makeSamples(2, (field) => (field === 'lat' ? 52.520006599999995 : -13.404953999999975))
   samples.t[0] = Date.UTC(1985, 6, 1) + 0.5
   samples.t[1] = Number.NaN
@@ -45,7 +45,7 @@ test('positions keep all digits, times their microseconds, also before 2000', as
   expect(rows[1]?.t).toBeNull()
 })
 
-test('infinities are kept; values that a column cannot hold become null', async () => {
+test('infinities stay, and values that a column cannot hold become null', async () => {
   const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e39, 3.4028235e38, 1e-50]
   const samples = makeSamples(values.length, (field, index) =>
     field === 'hr' ? (values[index] as number) : 1,
@@ -63,7 +63,7 @@ test('infinities are kept; values that a column cannot hold become null', async 
   ])
 })
 
-test('samples of the same time are numbered, separately for each activity of a COPY', async () => {
+test('samples with the same time are numbered within each activity of a COPY', async () => {
   const mixed = makeSamples(6)
   mixed.t.set([1_000, 2_000, 2_000, 2_000.0001, 3_000, 3_000.5])
   const twice = makeSamples(2)
@@ -99,7 +99,7 @@ test('a connection lost during a COPY leaves no samples, and the store continues
   expect(await held()).toEqual([{ n: 20 }])
 })
 
-test('encoded samples come in chunks of a bounded size', () => {
+test('encoded samples come in chunks of at most 256 KB', () => {
   const sizes = [...encodeSamples([{ activityId: 1, samples: makeSamples(20_000) }]).chunks].map(
     (chunk) => chunk.length,
   )

@@ -9,11 +9,11 @@ import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
 type Snapshot = ReturnType<typeof generateDrizzleJson>
 
-// drizzle-kit declares no unlogged tables: those are what processes share, and hold nothing that is kept.
+// drizzle-kit cannot declare unlogged tables. They hold state that processes share, and nothing permanent.
 const TABLES = `pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('training', 'musette')
   and c.relkind = 'r' and c.relpersistence = 'p' and c.relname <> 'migrations'`
 
-/** What a table is made of, as Postgres tells it: columns by name, since one that a later migration adds comes last, constraints, indexes. */
+/** What a table consists of in Postgres: columns (by name, because a column that a migration adds comes last), constraints and indexes. */
 const QUERIES = {
   columns: `select n.nspname || '.' || c.relname as of, attname, format_type(atttypid, atttypmod) as type, attnotnull, attidentity,
       pg_get_expr(adbin, adrelid) as default_value
@@ -30,7 +30,7 @@ async function readSnapshot(): Promise<Snapshot> {
   return JSON.parse(await readFile(`drizzle/meta/${number}_snapshot.json`, 'utf8'))
 }
 
-/** Opens a database with the tables that drizzle-kit makes of the declared schema, and with nothing else. */
+/** Opens a database that has only the tables that drizzle-kit makes from the declared schema. */
 async function openDeclared(): Promise<string> {
   const database = await openForTest(openTestDatabase({ migrated: false }))
   const nothing = generateDrizzleJson({})
@@ -49,7 +49,7 @@ test('the snapshot of the last migration equals the declared schema; if not: npm
   expect(await generateMigration(snapshot, generateDrizzleJson(schema, snapshot.id))).toEqual([])
 })
 
-test('the migrations make the declared tables, with the same columns, constraints and indexes', async () => {
+test('the migrations create the declared columns, constraints and indexes', async () => {
   const [declared, migrated] = [await openDeclared(), await openMigrated()]
   for (const [what, query] of Object.entries(QUERIES)) {
     const rows = await queryOnce(declared, query)
@@ -67,7 +67,7 @@ test('every function resolves its names independently of the search_path', async
   expect(await queryOnce(url, open)).toEqual([])
 })
 
-test('texts and places have no statistics, in a new database and in an older one', async () => {
+test('texts and places have no statistics, in new and in older databases', async () => {
   const url = await openMigrated()
   const columns = `select tablename || '.' || attname as name from pg_stats where schemaname = 'training' and attname in
     ('name', 'description', 'start_lat', 'start_lng', 'south', 'north', 'west', 'east', 'file_name', 'lat', 'lng')`

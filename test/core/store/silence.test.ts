@@ -18,7 +18,7 @@ const LOST = { code: 'database_unreachable' }
 const NONE_LEFT = `select count(*) = 0 as none from pg_stat_activity
   where datname = current_database() and application_name like 'musette%'`
 
-/** A database, its line, and a store on that line; the store that `direct` opens is not on it. */
+/** Opens a database, a proxy before it (`line`), and a store behind the proxy; `direct` opens a store without the proxy. */
 async function openScene(): Promise<{ url: string; line: Line; store: Store; direct: () => Store }> {
   const database = await openTestDatabase()
   const line = await openLine(database.url)
@@ -39,8 +39,8 @@ async function openScene(): Promise<{ url: string; line: Line; store: Store; dir
 /** Waits, by the server's clock, several times as long as a connection may be silent. */
 const pause = (url: string) => queryOnce(url, `select pg_sleep(${(SILENT_MS * 4) / 1_000})`)
 
-describe('a connection on which a proxy drops everything without closing it', () => {
-  it('is ended on both sides while idle, and the next statement gets another one', async () => {
+describe('a connection whose proxy silently drops all traffic', () => {
+  it('ends on both sides while idle, and the next statement gets a new one', async () => {
     const { url, line, store } = await openScene()
     await rowsOf(store, 'select 1')
     line.swallow()
@@ -48,7 +48,7 @@ describe('a connection on which a proxy drops everything without closing it', ()
     expect(await rowsOf(store, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('is ended while a statement runs, and its locks are free', async () => {
+  it('ends while a statement runs, and frees its locks', async () => {
     const { line, store, direct } = await openScene()
     const held = `update training.database set identity = identity`
     const lost = store.transaction(async ({ client }) => {
@@ -77,7 +77,7 @@ describe('a connection on which a proxy drops everything without closing it', ()
     await expect(lost).rejects.toMatchObject(LOST)
   })
 
-  it('is ended while it holds the lock of long work, which becomes free and tells its holder', async () => {
+  it('ends during long work, frees its lock and tells its holder', async () => {
     const { line, store, direct } = await openScene()
     const begun = new AbortController()
     const holding = withExclusiveWork(store, 'export', async (held) => {
@@ -92,7 +92,7 @@ describe('a connection on which a proxy drops everything without closing it', ()
     await lost
   })
 
-  it('is ended while it listens', async () => {
+  it('ends while it listens', async () => {
     const { url, line } = await openScene()
     const options = { connectionString: line.url, channel: 'musette_changes', silentMs: SILENT_MS } as const
     const listener = await openForTest(openChangeListener({ log: quiet }, options))
@@ -102,7 +102,7 @@ describe('a connection on which a proxy drops everything without closing it', ()
     await eventually(async () => (await queryOnce(url, NONE_LEFT))[0]?.none)
   })
 
-  it('is ended in the pool of the queue', async () => {
+  it('ends in the pool of the queue', async () => {
     const { url, line } = await openScene()
     await migrateQueueTables(url)
     const queue = makeQueuePool(line.url, undefined, SILENT_MS)
@@ -116,7 +116,7 @@ describe('a connection on which a proxy drops everything without closing it', ()
   })
 })
 
-it('a connection ends after its life, idle or listening, and does not stay behind a proxy that leads elsewhere', async () => {
+it('a connection ends at its maximum age, whether it is idle or listens', async () => {
   const { url } = await openScene()
   const pool = makePool({ connectionString: url, silentMs: SILENT_MS, lifeMs: 2 * SILENT_MS })
   onTestFinished(() => endPool(pool))
@@ -129,13 +129,13 @@ it('a connection ends after its life, idle or listening, and does not stay behin
   listening.release(true)
 })
 
-describe('a connection that is silent during work or a wait', () => {
-  it('stays, however long its statement runs', async () => {
+describe('a connection that is silent while it works', () => {
+  it('stays open however long its statement runs', async () => {
     const { store } = await openScene()
     expect(await rowsOf(store, 'select pg_sleep(1.5), 1 as one')).toMatchObject([{ one: 1 }])
   })
 
-  it('stays while the rows of a COPY are slow or not read', async () => {
+  it('stays open while the rows of a COPY are slow or not read', async () => {
     const { url, store } = await openScene()
     async function* rows() {
       for (let round = 0; round < 2; round++) {
@@ -157,7 +157,7 @@ describe('a connection that is silent during work or a wait', () => {
   })
 })
 
-it('a wait for changes ends in time, also after a lost connection and garbage collection', async () => {
+it('a wait for changes ends in time, even after a lost connection and garbage collection', async () => {
   const { line } = await openScene()
   const options = { connectionString: line.url, channel: 'musette_changes' } as const
   const listener = await openForTest(openChangeListener({ log: quiet }, options))

@@ -29,7 +29,7 @@ describe.runIf(findBinary(['openssl']))('sslmode of DATABASE_URL', () => {
     await folder?.close()
   })
 
-  /** How a host is connected with, whose certificate is for localhost, of an authority of its own. */
+  /** Connects to a server whose certificate is for localhost and comes from a private authority. Returns how the connection was made. */
   const connect = async (host: string, parameters: string) => {
     const before = server.secured()
     const at = { host, port: server.port }
@@ -63,11 +63,11 @@ describe.runIf(findBinary(['openssl']))('sslmode of DATABASE_URL', () => {
       localhost | sslmode=verify-full | refused
       localhost | sslmode=verify-full&sslrootcert={dir}/ca.crt | encrypted
       127.0.0.1 | sslmode=verify-full&sslrootcert={dir}/ca.crt | refused`),
-  )('of %s with %s is %s', async (host = '', parameters = '', outcome) => {
+  )('makes a connection to %s with "%s" %s', async (host = '', parameters = '', outcome) => {
     expect(await connect(host, parameters)).toBe(outcome)
   })
 
-  it('says in a sentence that a certificate cannot be trusted', async () => {
+  it('has a message that says why a certificate cannot be trusted', async () => {
     const connectionString = `postgres://nobody@localhost:${server.port}/none?sslmode=verify-full`
     const store = openStore({ log: quiet }, { connectionString })
     await expect(store.read(async () => undefined)).rejects.toMatchObject({
@@ -90,12 +90,12 @@ describe('a Postgres without TLS', () => {
     }
   }
 
-  it('is used with prefer and allow, even when the password is sent by SCRAM only', async () => {
+  it('is used with prefer and allow, even if the password is sent only by SCRAM', async () => {
     await read('sslmode=prefer')
     await read('sslmode=allow')
   })
 
-  it('is not used with require, and the message says so', async () => {
+  it('is not used with require, and the message says why', async () => {
     for (const mode of ['require', 'verify-full', 'no-verify'])
       await expect(read(`sslmode=${mode}`)).rejects.toMatchObject({
         message: expect.stringMatching(/^the database offers no encryption, and sslmode in DATABASE_URL/),
@@ -104,7 +104,7 @@ describe('a Postgres without TLS', () => {
 })
 
 it.each(['sslmode=required', 'sslmode=verify-ca', 'sslmode=require&sslrootcert=/nowhere'])(
-  'parameters of TLS without effect are wrong settings: %s',
+  'a TLS parameter without effect is a wrong setting: %s',
   (parameters) => {
     const { problems } = readSettings({ DATABASE_URL: `postgres://a:b@localhost/c?${parameters}` })
     expect(problems).toHaveLength(1)

@@ -18,7 +18,7 @@ async function openRides() {
   const { store, list } = await openActivity(new Date())
   const entries = Array.from({ length: RIDES }, (_, ride) => listed(`p${ride + 1}`))
   await list(entries, new Date())
-  // Its lock would have a vacuum of ours wait for the next write.
+  // The lock of autovacuum would delay our vacuum until the next write.
   await store.execute('ALTER TABLE training.samples SET (autovacuum_enabled = false)')
   for (const index of ['samples_activity', 'samples_t'])
     await store.execute(`ALTER INDEX training.${index} SET (autosummarize = off)`)
@@ -39,7 +39,7 @@ async function numberOf(store: Store, expression: string): Promise<number> {
   return Number(row?.value)
 }
 
-/** How many pages Postgres looks at to read one ride. */
+/** Returns how many pages Postgres reads to find one ride. */
 async function pagesRead(store: Store): Promise<number> {
   const [row] = await rowsOf(
     store,
@@ -50,7 +50,7 @@ async function pagesRead(store: Store): Promise<number> {
   return (plan['Shared Hit Blocks'] ?? Number.NaN) + (plan['Shared Read Blocks'] ?? Number.NaN)
 }
 
-test('a history that is replaced activity by activity does not take twice its space, and one activity is read without reading all', async () => {
+test('a replaced history takes less than twice its space and stays fast to read', async () => {
   const store = await openRides()
   const size = () => numberOf(store, `pg_total_relation_size('training.samples')`)
   const once = await size()
@@ -64,7 +64,7 @@ test('a history that is replaced activity by activity does not take twice its sp
   expect(await pagesRead(store)).toBeLessThan(whole / 3)
 })
 
-test('a vacuum that another transaction blocks is done after the next write', async () => {
+test('a vacuum that another transaction blocks runs after the next write', async () => {
   const store = await openRides()
   const vacuum = makeSamplesVacuum({ store, log: quiet })
   const vacuums = () =>
@@ -78,7 +78,7 @@ test('a vacuum that another transaction blocks is done after the next write', as
   expect(await vacuums()).toBe(1)
 })
 
-test('the index covers new activities during the backfill', async () => {
+test('the index covers new activities during a backfill', async () => {
   const store = await openRides()
   const unknown = () => numberOf(store, `brin_summarize_new_values('training.samples_activity')`)
   const vacuum = makeSamplesVacuum({ store, log: quiet })
@@ -90,7 +90,7 @@ test('the index covers new activities during the backfill', async () => {
   expect(await numberOf(fresh, `brin_summarize_new_values('training.samples_activity')`)).toBeGreaterThan(10)
 })
 
-test('the planner knows that the samples of an activity lie together, also after an ANALYZE', async () => {
+test('the planner knows that samples of an activity lie together, even after ANALYZE', async () => {
   const store = await openRides()
   const order = Array.from({ length: RIDES }, (_, ride) => (ride * 23) % RIDES)
   const vacuum = makeSamplesVacuum({ store, log: quiet })

@@ -9,7 +9,7 @@ describe('a key on paper', () => {
   const swapDigits = (text: string, at: number) =>
     text.slice(0, at) + text[at + 1] + text[at] + text.slice(at + 2)
 
-  it('is read as it was printed, with other spaces, of several keys, and from a key file', () => {
+  it('is read back with any spacing, among other keys, and from a key file', () => {
     const other = randomBytes(32)
     const print = [key, other]
       .flatMap((each) => ['musette key 12345678, …', ...formatPaperKey(each)])
@@ -24,7 +24,7 @@ describe('a key on paper', () => {
       expect(parsePaperKeys(text)).toEqual([key])
   })
 
-  it('shows any wrong digit, and any two that changed places, by the number of its group, without a digit', () => {
+  it('reveals a wrong or swapped digit by the number of its group, without digits', () => {
     for (const [at, group] of groups.entries()) {
       const wrong = [...group].flatMap((digit, place) => [
         ...[...'0123456789']
@@ -49,14 +49,14 @@ describe('a key on paper', () => {
   it.each([
     ['without a group', groups.slice(1).join(' '), /17 groups of six digits, but the text has 16/],
     [
-      'with two groups in each other’s place',
+      'with two groups swapped',
       groups
         .with(3, groups[7] ?? '')
         .with(7, groups[3] ?? '')
         .join(' '),
       /in the wrong order/,
     ],
-    ['that is a letter', 'Dear friend', /the text has 0/],
+    ['that has only words', 'Dear friend', /the text has 0/],
   ])('%s is refused', (_, text, sentence) => {
     expect(() => parsePaperKeys(text)).toThrow(sentence)
   })

@@ -38,18 +38,18 @@ it.each([
   [[ONE, TWO], [TWO], TWO],
   [[ONE, TWO], [THREE], TWO],
   [[], [TWO], ONE],
-])('the key for a new login is the key of the others, else the newest', (keys, used, chosen) => {
+])('a new login uses the key of the other logins, or else the newest key', (keys, used, chosen) => {
   const keyring = makeKeyring({ secretKey: ONE, readKeys: () => keys })
   expect(keyring.sealerForNew(new Set(used.map(idOf))).keyId).toBe(idOf(chosen))
 })
 
-it('the values of a login are of one address', () => {
+it('the values of a login must come from one origin', () => {
   const elsewhere = sealLogin(sealer, { accountId: 7, origin: 'https://other.test' }, LOGIN)
   const mixed = { ...sealed, password: elsewhere.password }
   expect(() => unsealFields(sealer, mixed)).toThrow(withCode('login_elsewhere'))
 })
 
-it('a stored value is version, nonce, tag, and origin and text bound to account and field', () => {
+it('a sealed value is version, nonce, tag, and encrypted origin and text', () => {
   const open = (version: number) => {
     const cipher = createCipheriv('aes-256-gcm', ONE, Buffer.alloc(12, 5))
     cipher.setAAD(Buffer.from(`musette ${version} 7 password`))
@@ -61,7 +61,7 @@ it('a stored value is version, nonce, tag, and origin and text bound to account 
   expect(() => open(3)).toThrow(withCode('login_damaged'))
 })
 
-it('a spool file goes when an equally new pair is stored, and is read with an invalid expiry as expired', async () => {
+it('a spool file is removed once its pair is stored; an invalid expiry counts as past', async () => {
   const folder = join(await openFolder(), 'data')
   const identity = '0b5e7a3c-0000-4000-8000-000000000000'
   const spool = makeSpool(folder, identity)
@@ -81,7 +81,7 @@ it('a spool file goes when an equally new pair is stored, and is read with an in
   await expect(spool.read(7)).rejects.toEqual(withCode('spool_damaged'))
 })
 
-it('the key file is made once, for its owner only', async () => {
+it('the key file is created once, for its owner only', async () => {
   const folder = join(await openFolder(), 'new', 'data')
   const key = readOrMakeSecretKey(folder)
   expect([readOrMakeSecretKey(folder), readSecretKeys(folder)]).toEqual([key, [key]])
@@ -89,7 +89,7 @@ it('the key file is made once, for its owner only', async () => {
   expect([await readdir(folder), modes]).toEqual([['secret.key'], [0o700, 0o600]])
 })
 
-it('the key file is followed by the keys of unfinished rotations, which are removed unless they seal something', async () => {
+it('keys of unfinished rotations follow the key file, and unused ones are removed', async () => {
   const folder = await openFolder()
   await writeKeyFile(secretKeyPath(folder), ONE)
   for (const key of [TWO, THREE]) await writeKeyFile(pendingKeyPath(folder, idOf(key)), key)
@@ -105,7 +105,7 @@ it('the key file is followed by the keys of unfinished rotations, which are remo
   expect(readSecretKeys(folder)).toEqual([TWO])
 })
 
-it('the key file gives an error when it cannot be read, written or put in place', async () => {
+it('a key file that cannot be read, written or renamed gives an error', async () => {
   const inFile = join(await openFolder(), 'file')
   await writeFile(inFile, '')
   await mkdir(`${inFile}.folder`)

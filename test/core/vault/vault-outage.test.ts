@@ -12,7 +12,7 @@ const openVault = useTestVault()
 
 type Moment = 'before save' | 'after save'
 
-/** A store that loses the connection of its next transaction through `cut`, as when Postgres restarts. */
+/** Makes a store whose transaction loses its connection through `cut`, as if Postgres restarts. */
 function cuttingStore(store: Store, url: string) {
   let backendPid = 0
   const cuttable: Store = {
@@ -32,7 +32,7 @@ function deadStore(): Store {
   return store
 }
 
-/** A vault whose account has a newer pair, of second 5, only in its spool file. */
+/** Opens a vault whose account has a newer pair, of second 5, only in its spool file. */
 async function openSpooled() {
   const opened = await openVault()
   const { store, url, accountId, spoolDir, vaultOn } = opened
@@ -45,7 +45,7 @@ async function openSpooled() {
 }
 
 test.each<Moment>(['before save', 'after save'])(
-  'a pair survives the loss of the connection %s',
+  'a new pair survives the loss of the connection %s',
   async (moment) => {
     const { store, url, accountId, spoolDir, vault, vaultOn } = await openVault()
     const { cuttable, cut } = cuttingStore(store, url)
@@ -72,7 +72,7 @@ test.each<Moment>(['before save', 'after save'])(
   },
 )
 
-test('a read moves spooled tokens into the table, unless they are older or of another address', async () => {
+test('a read moves spooled tokens into the table, unless they are older or for another address', async () => {
   const { store, accountId, spoolDir, vault, file } = await openSpooled()
   const spooled = await readFile(file)
   expect(await vault.read(accountId)).toMatchObject(pairAt(5))
@@ -100,7 +100,7 @@ test('a failed commit without new tokens is an error', async () => {
   await expect(parking).rejects.toMatchObject({ name: 'TransientError', code: 'database_unreachable' })
 })
 
-test('a read fails with the outage without a database and a spool file; a pair with an invalid expiry is kept', async () => {
+test('a read without database and spool file fails; a pair with an invalid expiry stays', async () => {
   const { accountId, vault, vaultOn } = await openVault()
   await expect(vaultOn(deadStore()).read(accountId)).rejects.toMatchObject({ code: 'database_unreachable' })
   await vault.locked(accountId, (held) => held.save({ ...pairAt(5), expiresAt: new Date(Number.NaN) }))

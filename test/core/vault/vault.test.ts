@@ -9,7 +9,7 @@ import { ACCOUNT, pairAt, useTestVault } from './vault.ts'
 
 const openVault = useTestVault()
 
-test('the vault returns the credentials of a login, and stores none of them in clear text', async () => {
+test('the vault returns the credentials of a login and stores none in clear text', async () => {
   const { store, vault, accountId } = await openVault()
   expect(await vault.read(accountId)).toEqual({
     ...{ clientId: 'client', clientSecret: 'client-secret', username: 'rider', password: 'pässword' },
@@ -25,7 +25,7 @@ test('the vault returns the credentials of a login, and stores none of them in c
   expect(await vault.read(accountId + 1)).toBeUndefined()
 })
 
-test('a sealed value opens only whole, with its key, account and field', () => {
+test('a sealed value decrypts only complete, with its key, account and field', () => {
   const key = randomBytes(32)
   const sealer = makeSealer(key)
   const place = { accountId: 1, field: 'access_token' }
@@ -49,7 +49,7 @@ test('a sealed value opens only whole, with its key, account and field', () => {
   expect(() => makeSealer(randomBytes(31))).toThrow(expect.objectContaining({ code: 'secret_key_length' }))
 })
 
-test('a saved pair is in the table when the lock is released, and clears the failures and needs_login of the account', async () => {
+test('a saved pair is in the table and clears failures and needs_login', async () => {
   const { store, vault, accountId } = await openVault()
   const notBefore = new Date('2024-06-01T13:00:00Z')
   const failure = { failures: 1, notBefore, reason: 'timed out', needsLogin: false, refusedSince: undefined }
@@ -66,7 +66,7 @@ test('a saved pair is in the table when the lock is released, and clears the fai
 })
 
 test.each([
-  ['ends the refusals of a refresh', 0, { needsLogin: false, refusedSince: undefined }],
+  ['clears the refusals of a refresh', 0, { needsLogin: false, refusedSince: undefined }],
   ['keeps the refusals of new tokens', 2, { needsLogin: true, refusedSince: pairAt(1).obtainedAt }],
 ])('a saved pair %s', async (_what, refusals, kept) => {
   const { vault, accountId } = await openVault()
@@ -79,7 +79,7 @@ test.each([
   expect(await vault.read(accountId)).toMatchObject({ ...pairAt(5), ...kept, refusals, failures: 0 })
 })
 
-test('a pair saved or an account parked before an error stays so', async () => {
+test('a saved pair or a parked account survives a later error', async () => {
   const { vault, accountId } = await openVault()
   const reason = new TransientError('later', 'the next step failed')
   const fail = () => Promise.reject(reason)
@@ -91,7 +91,7 @@ test('a pair saved or an account parked before an error stays so', async () => {
   expect(await vault.read(accountId)).toMatchObject({ needsLogin: true })
 })
 
-test('the vault reports a wrong key, and changes nothing', async () => {
+test('the vault reports a wrong key and changes nothing', async () => {
   const { store, vaultOn, accountId } = await openVault()
   const rows = () => rowsOf(store, 'SELECT c::text, a::text FROM musette.credentials c, training.accounts a')
   const before = await rows()
@@ -102,7 +102,7 @@ test('the vault reports a wrong key, and changes nothing', async () => {
   expect(await rows()).toEqual(before)
 })
 
-test('the vault parks an account while its tokens cannot be read, and keeps an ended login', async () => {
+test('the vault parks an account with unreadable tokens, and keeps an ended login', async () => {
   const { store, vault, accountId } = await openVault()
   const [row] = await rowsOf(store, 'SELECT access_token FROM musette.credentials')
   const setToken = (token: unknown) =>
@@ -139,7 +139,7 @@ test('the vault parks an account while its tokens cannot be read, and keeps an e
   expect(await account()).toEqual([true, 'refused'])
 })
 
-test('the vault opens no tokens for an address that did not issue them', async () => {
+test('the vault decrypts no tokens for an address that did not issue them', async () => {
   const { store, vault, accountId } = await openVault()
   await store.transaction((tx) => upsertAccount(tx, { ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }))
   const refusal = { name: 'ConfigError', code: 'login_elsewhere' }

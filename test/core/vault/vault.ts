@@ -11,14 +11,14 @@ import { openTestStore, quiet } from '../store/open.ts'
 /** The account of a test vault. */
 export const ACCOUNT = { name: 'default', baseUrl: 'http://127.0.0.1:9' }
 
-/** A pair whose tokens are named after the second at which it was issued. */
+/** Makes a pair whose tokens are named after the second in which it was issued. */
 export function pairAt(second: number): TokenPair {
   const obtainedAt = new Date(Date.UTC(2024, 5, 1, 12, 0, second))
   const expiresAt = new Date(obtainedAt.getTime() + 604_800_000)
   return { accessToken: `access-${second}`, refreshToken: `refresh-${second}`, obtainedAt, expiresAt }
 }
 
-/** A vault with one account signed in with the pair of second 0. */
+/** Opens a vault with one account, which is signed in with the pair of second 0. */
 export async function openTestVault(opened?: Awaited<ReturnType<typeof openTestStore>>) {
   const { store, url } = opened ?? (await openTestStore())
   const { path: spoolDir, close } = await openTempDir('spool')
@@ -37,7 +37,7 @@ export async function openTestVault(opened?: Awaited<ReturnType<typeof openTestS
   return { store, url, accountId, spoolDir, secretKey, vault, vaultOn }
 }
 
-/** Opens one store for all tests of a file; returns what opens a vault on it, emptied before. */
+/** Opens one store for all tests of a file. Returns a function that empties it and opens a vault on it. */
 export function useTestVault() {
   const ends: Array<() => Promise<void>> = []
   let opened: Awaited<ReturnType<typeof openTestStore>>
@@ -53,7 +53,7 @@ export function useTestVault() {
   }
 }
 
-/** Makes the text of a spool file from a row of musette.credentials, whole as pg reads it. */
+/** Makes the text of a spool file from a row of musette.credentials, with every column as pg reads it. */
 export function makeSpoolText(row: Record<string, unknown> = {}): string {
   const base64 = (name: string) => Buffer.from(row[name] as Buffer).toString('base64')
   return JSON.stringify({

@@ -2,10 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../../../kit/eventually.ts'
 import { openScene, type Scene, VIEWS } from './scene.ts'
 
-/**
- * Records a ride that every view has something to say about, four more that change with it, and a file that became it. Returns
- * the activity_id of the first.
- */
+/** Records five rides with rows for every view, and a file of the last. Returns the activity_id of the last. */
 async function fillAccount(scene: Scene, accountId: number): Promise<number> {
   const rides: number[] = []
   for (const [index, hour] of [5, 6, 7, 8, 9].entries()) {
@@ -37,7 +34,7 @@ async function fillAccount(scene: Scene, accountId: number): Promise<number> {
        (3, 'length', '{"lengthType": 1, "swimStroke": 8}'), (4, 'timeInZone', '{"referenceMesg": 18, "timeInHrZone": [1.5]}'),
        (5, 'userProfile', '{"weight": 61.5}')) as of (place, message, fields)
      where account_id = ${accountId}`
-  // Transactions of other tests on this server delay it.
+  // Transactions of other tests on this server delay the settling of changes.
   await eventually(async () => {
     return (await scene.view('changes_settled', `where account_id = ${accountId}`)).length > 0
   })
@@ -62,9 +59,12 @@ async function recordAround(scene: Scene, activityId: number, index: number): Pr
     ${JSON.stringify({ xss: [50, 51] })})`
 }
 
-/** They have rows of an account before its first activity. */
+/** Views that have rows for an account before its first activity. */
 const OF_EACH_ACCOUNT: readonly string[] = ['today', 'this_week', 'mirror_health']
-/** The change feed tells what happened to it, the ride is not of this week nor the only one of its day, and nothing recommended it. */
+/**
+ * Views in which an absent ride changes nothing: the change feed keeps its history, it is not of this week nor the only ride of its day,
+ * and nothing recommended it.
+ */
 const WITHOUT_THE_RIDE: readonly string[] = [
   'changes_settled',
   'this_week',
@@ -74,7 +74,7 @@ const WITHOUT_THE_RIDE: readonly string[] = [
   'streaks',
 ]
 
-it('every view exists under its name, and is empty in a new database but for facts of an account', async () => {
+it('every view exists, and is empty in a new database except for account facts', async () => {
   const scene = await openScene()
   const found = await scene.sql`select viewname from pg_views where schemaname = 'training' order by viewname`
   expect(found.map(({ viewname }) => viewname)).toEqual([...VIEWS])
@@ -97,17 +97,20 @@ describe('a view', () => {
     for (const close of ends) await close()
   })
 
-  it.each(VIEWS)('such as %s has the account of each row first, by number and name', async (view) => {
-    const wrong = await scene.query(
-      `select v.account_id, v.account from training.${view} v left join training.accounts a using (account_id)
+  it.each(VIEWS)(
+    'such as %s has account_id as its first column, and the name of the account',
+    async (view) => {
+      const wrong = await scene.query(
+        `select v.account_id, v.account from training.${view} v left join training.accounts a using (account_id)
        where v.account is distinct from a.name`,
-    )
-    expect(wrong).toEqual([])
-    const named = await scene.query(`select distinct account from training.${view} order by 1`)
-    expect(named).toEqual([{ account: 'default' }, { account: 'other' }])
-    const first = `select attname from pg_attribute where attnum = 1 and attrelid = 'training.${view}'::regclass`
-    expect(await scene.query(first)).toEqual([{ attname: 'account_id' }])
-  })
+      )
+      expect(wrong).toEqual([])
+      const named = await scene.query(`select distinct account from training.${view} order by 1`)
+      expect(named).toEqual([{ account: 'default' }, { account: 'other' }])
+      const first = `select attname from pg_attribute where attnum = 1 and attrelid = 'training.${view}'::regclass`
+      expect(await scene.query(first)).toEqual([{ attname: 'account_id' }])
+    },
+  )
 
   it.each(VIEWS.filter((view) => !WITHOUT_THE_RIDE.includes(view)))(
     'such as %s leaves out a ride that the service no longer lists',

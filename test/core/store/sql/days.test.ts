@@ -4,9 +4,9 @@ import { dayAfter, openScene } from './scene.ts'
 describe('a day in the views', () => {
   it.each([
     ['where the clocks skip midnight', 'America/Sao_Paulo', '2018-11-04T05:00:00Z', '2018-11-04'],
-    ['where an hour comes twice', 'Europe/Berlin', '2024-10-27T01:30:00Z', '2024-10-27'],
+    ['where an hour repeats', 'Europe/Berlin', '2024-10-27T01:30:00Z', '2024-10-27'],
     ['where an hour is missing', 'Europe/Berlin', '2024-03-31T01:30:00Z', '2024-03-31'],
-  ])('exists once, like its neighbours, %s, in any zone of the session', async (_, zone, at, day) => {
+  ])('exists once %s, in any time zone of the session', async (_, zone, at, day) => {
     const scene = await openScene()
     const accountId = await scene.account()
     await scene.ride(accountId, at, { zone, xss: 10 })
@@ -27,7 +27,7 @@ describe('a day in the views', () => {
   })
 })
 
-it('an activity of a device with a wrong clock is one day, and not a day without activities for each that lies between', async () => {
+it('an activity with a wrong clock adds one day, not all days in between', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   for (const year of ['0001', '1969', '2024', '9999'])
@@ -48,7 +48,7 @@ it.each([
   ['Mars/Olympus', '+09:30', '<+09:30>-09:30', '09:30:00'],
   ['+00:00', '+00:00', 'UTC', '00:00:00'],
 ])(
-  'today keeps the offset of the newest ride where Postgres reads its zone %s otherwise',
+  'today keeps the offset of the newest ride if Postgres misreads its zone %s',
   async (zone, offset, timezone, utcOffset) => {
     const scene = await openScene()
     const account = await scene.account()

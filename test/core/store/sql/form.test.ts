@@ -22,7 +22,7 @@ function rest({ tl, rl }: Loads, ms: number): Loads {
   return { tl: training, rl: each((k) => Math.max(recovery[k], training[k] * Math.exp(-1 / TAU.rl[k]))) }
 }
 
-/** Rides by the rule, with the loads before and after each. */
+/** Simulates rides by the rule, with the loads before and after each. */
 function simulate(rides: readonly Ride[], begin: Loads = { tl: [40, 2, 0.3], rl: [40, 2, 0.3] }): Step[] {
   let [loads, last] = [begin, rides[0]?.at ?? 0]
   return rides.map(({ at, score }) => {
@@ -35,7 +35,7 @@ function simulate(rides: readonly Ride[], begin: Loads = { tl: [40, 2, 0.3], rl:
   })
 }
 
-/** Rides up to an hour ago, of every second or third day, some twice a day. */
+/** Makes rides up to an hour ago, on every second or third day, some twice a day. */
 function makeRides(count: number, seed = 1): Ride[] {
   const random = makeRandom(seed, 'form')
   const rides: Ride[] = []
@@ -47,7 +47,7 @@ function makeRides(count: number, seed = 1): Ride[] {
 
 const AFTER = (step: Step) => step.after
 
-/** Writes rides with what the service tells of each, and fits the constants of all accounts. */
+/** Writes rides with the loads that the service sends for each, and fits the constants of all accounts. */
 async function tell(
   scene: Scene,
   accountId: number,
@@ -78,7 +78,7 @@ async function tell(
 const CONSTANTS = `select load, system, tau_days, gain, residual, activities_used, activities_known, convention, form_is_difference, reason
   from training.form_constants where account_id = $1 order by load desc, array_position('{low,high,peak}', system)`
 
-/** The places of the constants that are more than 1 % from the true ones. */
+/** Returns the rows whose constants differ by more than 1 % from the true ones. */
 function wrong(rows: readonly Row[]): unknown[] {
   const [tau, gain] = [TAU, GAIN].map(({ tl, rl }) => [...tl, ...rl])
   const far = (is: unknown, wanted = 0) => !(Math.abs(Number(is) / wanted - 1) < 0.01)
@@ -88,19 +88,19 @@ function wrong(rows: readonly Row[]): unknown[] {
 describe('the constants of the form are found within 1 %:', () => {
   it.each<[string, number, (step: Step, index: number, noise: () => number) => Loads, Row]>([
     [
-      'of ten years that are told after the ride',
+      'from loads after each ride of ten years',
       1_500,
       AFTER,
       { convention: 'after', activities_known: 1_000 },
     ],
     [
-      'where loads are told before the ride',
+      'from loads before each ride',
       300,
       ({ before }) => before,
       { convention: 'before', activities_used: 299 },
     ],
     [
-      'in noise',
+      'despite noise',
       900,
       ({ after: { tl, rl } }, _, noise) => ({
         tl: each((k) => tl[k] + tl[k] * noise()),
@@ -109,7 +109,7 @@ describe('the constants of the form are found within 1 %:', () => {
       { convention: 'after', reason: null },
     ],
     [
-      'around rides that the service has locked',
+      'despite rides that the service has locked',
       300,
       ({ after, before }, index) =>
         index % 15 === 7 ? { tl: each((k) => before.tl[k] * 1.1), rl: before.rl } : after,
@@ -129,7 +129,7 @@ describe('the constants of the form are found within 1 %:', () => {
   })
 })
 
-it('the constants of the form are those of each account, also around a stretch that the service has recalculated', async () => {
+it('each account has its own form constants, even around recalculated rides', async () => {
   const scene = await openScene()
   const [one, other, idle] = [
     await scene.account('one'),
@@ -138,7 +138,7 @@ it('the constants of the form are those of each account, also around a stretch t
   ]
   const rides = makeRides(120)
   const steps = simulate(rides)
-  // Whole days lie behind it, at whatever hour of the day this runs.
+  // Two days without rides follow the stretch, at whatever hour of the day this runs.
   const end = rides.findIndex(
     ({ at }, index) => index >= 60 && at - (rides[index - 1]?.at ?? at) > 2 * DAY_MS,
   )
@@ -180,7 +180,7 @@ it('the constants of the form are those of each account, also around a stretch t
 describe('the form of every day', () => {
   const at = (text: string) => Date.parse(text)
   const score: Parts = [60, 5, 0.6]
-  /** Rides of ten days, so that constants are there, and then some more. */
+  /** Makes 14 rides, from which the constants can be fitted, and some more. */
   const withSome = (...more: string[]) =>
     [
       ...Array.from(
@@ -194,19 +194,19 @@ describe('the form of every day', () => {
 
   it.each<[string, string, string[], Record<string, string>]>([
     [
-      'is at its end, in the zone of the rider, where clocks go forward',
+      'is taken at the end of the local day, even if clocks go forward',
       'Europe/Berlin',
       ['2024-03-30T10:00:00Z'],
       { '2024-03-31': '2024-03-31T22:00:00Z' },
     ],
     [
-      'is at its end where clocks go back',
+      'is taken at the end of the local day, even if clocks go back',
       'America/Toronto',
       ['2024-11-02T10:00:00Z'],
       { '2024-11-03': '2024-11-04T05:00:00Z' },
     ],
     [
-      'has both rides of a day, and a ride over midnight on the day of its start',
+      'includes both rides of a day, and a ride over midnight on its first day',
       'UTC',
       ['2024-03-30T08:00:00Z', '2024-03-30T23:30:00Z', '2024-04-01T01:00:00Z'],
       { '2024-03-30': '2024-03-31T00:00:00Z', '2024-03-31': '2024-04-01T00:00:00Z' },
@@ -236,7 +236,7 @@ describe('the form of every day', () => {
       expect(days.find((row) => row.day === day)?.at).toEqual(new Date(end))
   })
 
-  it('has no numbers but a reason where the rule does not hold or a load is not known yet', async () => {
+  it('is null with a reason if the rule does not hold or a load is not known yet', async () => {
     const scene = await openScene()
     const odd = await scene.account('odd')
     const random = makeRandom(3, 'odd')
@@ -267,7 +267,7 @@ describe('the form of every day', () => {
   })
 })
 
-it('form_on tells what a plan leads to, and what rest does', async () => {
+it('form_on predicts the form after a plan and after rest', async () => {
   const scene = await openScene()
   const steps = simulate(makeRides(60))
   await tell(scene, await scene.account(), steps)

@@ -3,7 +3,7 @@ import { normalizePowerCurve } from '../../../../src/core/normalize/activity-ans
 import { makeSamplesOf } from '../../../kit/samples.ts'
 import { openScene } from './scene.ts'
 
-it('fitness_history is one series from before the first poll to the present training information', async () => {
+it('fitness_history joins old activities and training information in one series', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const signature = { sig_ftp: 250, sig_atc: 21_500, sig_pp: 900, prev_sig_ltp: 190 }
@@ -28,7 +28,7 @@ it('fitness_history is one series from before the first poll to the present trai
   ])
 })
 
-it('upload_journey leads from the file to the change of the signature', async () => {
+it('upload_journey leads from a file to the change of the signature', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const scores = { name: 'Evening', xss: 80, prev_sig_ftp: 250, sig_ftp: 256 }
@@ -53,7 +53,7 @@ it('upload_journey leads from the file to the change of the signature', async ()
   ])
 })
 
-it('form_history and records have what a ride told, sums of three loads, and changes of the signature', async () => {
+it('form_history has the sums of the loads, and records the signature changes', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const tl = { tl_ftp: 30, tl_hie: 20, tl_pp: 10 }
@@ -83,13 +83,13 @@ it('form_history and records have what a ride told, sums of three loads, and cha
   ])
 })
 
-it('recalculations name the first activity of a stretch that changed, and count those in it that did not', async () => {
+it('recalculations name the first changed activity and count unchanged ones', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const rides: number[] = []
   for (const day of [1, 2, 3, 4, 5, 6, 7, 8])
     rides.push(await scene.ride(accountId, `2026-05-0${day}T06:00:00Z`, { xss: 50 }))
-  // The rider saved the third one; the sixth was locked.
+  // The rider saved the third ride; the sixth was locked.
   for (const [minute, place] of [7, 2, 6, 3, 4].entries())
     await scene.query(
       `insert into training.activity_revisions (activity_id, observed_at, changes) values ($1, $2, $3)`,
@@ -101,7 +101,7 @@ it('recalculations name the first activity of a stretch that changed, and count 
   ])
 })
 
-it('mirror_health has what an account lacks, and when what succeeded last', async () => {
+it('mirror_health shows what an account lacks and when work last succeeded', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   await scene.account('other')
@@ -144,7 +144,7 @@ it('mirror_health has what an account lacks, and when what succeeded last', asyn
   ])
 })
 
-it('power_bests has the standard durations of a curve, and not the length of a single ride', async () => {
+it('power_bests has the standard durations, not the length of a single ride', async () => {
   const scene = await openScene()
   const lengthS = 12 * 3_600 + 77
   const samples = makeSamplesOf(Array.from({ length: lengthS }, () => ({ power: 200 })))
@@ -166,17 +166,14 @@ it.each([
   ['running', 'Running, Trail Run, VirtualRun, Treadmill, jogging'],
   ['swimming', 'Swimming, Open Water Swim'],
   ['other', 'Multisport, Walking, Rowing, Motorcycling, Bikram Yoga, Strength Training, '],
-])(
-  'an activity is of the sport %s by the words of its type, also when that changes',
-  async (sport, types) => {
-    const scene = await openScene()
-    const accountId = await scene.account()
-    const activityId = await scene.ride(accountId, '2024-05-01T06:00:00Z', { activity_type: 'Cycling' })
-    for (const type of [...types.split(', '), ...(sport === 'other' ? [null] : [])]) {
-      await scene.sql`update training.activities set activity_type = ${type}`
-      const [row] =
-        await scene.sql`select sport, updated_at from training.activities where activity_id = ${activityId}`
-      expect([type, row?.sport]).toEqual([type, sport])
-    }
-  },
-)
+])('an activity belongs to the sport %s by its type, even if the type changes', async (sport, types) => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  const activityId = await scene.ride(accountId, '2024-05-01T06:00:00Z', { activity_type: 'Cycling' })
+  for (const type of [...types.split(', '), ...(sport === 'other' ? [null] : [])]) {
+    await scene.sql`update training.activities set activity_type = ${type}`
+    const [row] =
+      await scene.sql`select sport, updated_at from training.activities where activity_id = ${activityId}`
+    expect([type, row?.sport]).toEqual([type, sport])
+  }
+})

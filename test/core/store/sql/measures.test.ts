@@ -144,9 +144,9 @@ const MEASURED = `
   FROM mean WHERE (SELECT count(*) FROM sample) > 0`
 
 /**
- * `counted_height`: the last height that counted, up to a sample. `next_way`: the highest distance, for how many seconds it was
- * off, and the way from a sample to the next. `extremes`: time and value of the low point before a sample and of
- * the highest point since.
+ * `counted_height`: the last height that counted, up to a sample. `next_way`: the highest distance, for how many seconds the distance was
+ * off, and the distance from a sample to the next. `extremes`: time and value of the low point before a sample, and of the highest point
+ * since.
  */
 const AGGREGATES = [
   `CREATE FUNCTION next_height(counted float8, height float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS
@@ -167,7 +167,7 @@ const AGGREGATES = [
 const unknownOr = (value: fc.Arbitrary<number>) =>
   fc.oneof({ weight: 1, arbitrary: fc.constant(UNKNOWN) }, { weight: 4, arbitrary: value })
 
-/** A stretch of samples whose values follow a rule, so that thousands of them shrink to a few numbers. */
+/** A stretch of samples whose values follow a rule, so that thousands of samples shrink to a few numbers. */
 const stretch = fc.record({
   count: fc.oneof(
     fc.integer({ min: 1, max: 40 }),
@@ -181,7 +181,7 @@ const stretch = fc.record({
   alt: unknownOr(fc.constantFrom(0, 100.3, 1_800)),
   slope: fc.constantFrom(0, 0.03, 0.05, 0.11, -0.04),
   speed: unknownOr(fc.constantFrom(0, 0.4, 0.5, 5, 12.3, -2)),
-  /** each of so many values is not known */
+  /** one in this many values is unknown; 0: none */
   unknownEach: fc.constantFrom(0, 0, 3, 17),
 })
 type Stretch = typeof stretch extends fc.Arbitrary<infer T> ? T : never
@@ -223,7 +223,7 @@ const HARD: Stretch = {
   ...{ count: 800, gap: 0, power: 700, hr: 121.7, cad: 88.5 },
   ...{ alt: 100.3, slope: 0.05, speed: 5, unknownEach: 17 },
 }
-/** Long and hard enough for every measure. */
+/** A ride that is long and hard enough for every measure. */
 const EVERYTHING: Ride = {
   ...{ ftp: 251.3, withRaw: true, every: 4 },
   stretches: [
@@ -235,7 +235,7 @@ const EVERYTHING: Ride = {
     { ...HARD, ...{ count: 600, gap: 7, hr: 180, cad: 0, slope: 0.11, unknownEach: 3 } },
   ],
 }
-/** Its halves are equally long. */
+/** A ride with halves of equal length. */
 const EVEN: Ride = { ...EVERYTHING, every: 1, stretches: [{ ...HARD, count: 40, unknownEach: 0 }] }
 
 async function writeRide(scene: Scene, accountId: number, { ftp, ...made }: Ride) {
@@ -254,7 +254,7 @@ async function writeRide(scene: Scene, accountId: number, { ftp, ...made }: Ride
   return { activityId, measures, again: normalizeMeasures(stored, ftp) }
 }
 
-/** Sums in another order differ in their last digits. */
+/** Compares up to the sixth decimal, because sums in another order differ in their last digits. */
 function expectEqual(measured: Row | undefined, expected: Row | undefined): void {
   const near = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(near)
@@ -264,7 +264,7 @@ function expectEqual(measured: Row | undefined, expected: Row | undefined): void
   expect(measured).toEqual(expected && Object.fromEntries(entries))
 }
 
-it('each measure equals its computation in SQL, with gaps, wide spacing, zeros and unknown values', async () => {
+it('each measure equals its computation in SQL, for any samples', async () => {
   const scene = await openScene()
   for (const statement of AGGREGATES) await scene.query(statement)
   const accountId = await scene.account()
@@ -278,7 +278,7 @@ it('each measure equals its computation in SQL, with gaps, wide spacing, zeros a
       )
       const [computed] = await scene.query(MEASURED, [activityId])
       expectEqual(row?.measures as Row | undefined, computed)
-      // What the database holds gives the same as what the service sent, to the last digit.
+      // The stored samples give the same measures as the sent ones, to the last digit.
       expect(again).toEqual(measures)
       for (const [name, value] of Object.entries(computed ?? {})) if (value !== null) seen[name] = value
     }),
@@ -290,7 +290,7 @@ it('each measure equals its computation in SQL, with gaps, wide spacing, zeros a
   expect(Object.keys(seen).sort()).toEqual(columns.map((row) => String(row.column_name)).sort())
 })
 
-it('TRIMP in ride_overview is the sum over the samples, and unknown without the heart rates', async () => {
+it('TRIMP is the sum over the samples, and null without the heart rates', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const { activityId } = await writeRide(scene, accountId, {

@@ -13,7 +13,7 @@ const samplesAt = (points: readonly Point[]) =>
     return { lat, lng }[field as string] ?? UNKNOWN
   })
 
-/** The place of each activity, computed from its samples in SQL; JSON, in which rows are written, has no negative zero. */
+/** The place of each activity, computed from its samples in SQL; `+ 0` removes a negative zero, which JSON does not have. */
 const COMPUTED = `
   select a.activity_id, s.* from training.activities a left join lateral (
     select (array_agg(lat order by t))[1] + 0 as start_lat, (array_agg(lng order by t))[1] + 0 as start_lng,
@@ -44,10 +44,10 @@ const rides = fc.array(fc.array<Point>(fc.tuple(degree(90), degree(180)), { maxL
   maxLength: 5,
 })
 
-it('the start and the box of a ride equal those computed by SQL, with gaps and odd values', async () => {
+it('the start and the box of a ride equal those computed in SQL', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
-  // Without positions; and across the 180th meridian, with a box around the earth.
+  // One ride without positions, and one across the 180th meridian, with a box around the earth.
   const examples: Point[][] = [
     [
       [0, 0],
@@ -68,7 +68,7 @@ it('the start and the box of a ride equal those computed by SQL, with gaps and o
   )
 })
 
-it('round accepts the numbers of the tables, integers and numerics, with training in the search path or by name', async () => {
+it('round accepts every numeric type, by search path or by name', async () => {
   const scene = await openScene()
   const rounded = await scene.store.transaction(async ({ client }) => {
     await client.query('set local search_path = training')

@@ -5,9 +5,9 @@ import { openScene, type Scene } from './scene.ts'
 const HOUR_MS = 3_600_000
 const DURATIONS_S = [1, 5, 77, 1_200]
 
-// Few values, so that much ties: watts, starts, heart rates.
+// Few values, so that watts, starts and heart rates often tie.
 const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 4 })
-// Their sums are exact, in whatever order they are added.
+// Sums of these scores are exact in any order.
 const score = some(fc.constantFrom(0, 0.25, 40))
 const ride = fc.record({
   account: fc.constantFrom(0, 1, 2),
@@ -21,7 +21,7 @@ const ride = fc.record({
 })
 type Ride = typeof ride extends fc.Arbitrary<infer Made> ? Made : never
 
-it('views that read by an index equal simple queries for any history, also with equal watts, starts and heart rates', async () => {
+it('views that use an index equal simple queries for any history, even with ties', async () => {
   const scene = await openScene()
   await scene.store.execute(plainViewStatements())
   const columns = await columnsOf(scene)
@@ -40,7 +40,7 @@ it('views that read by an index equal simple queries for any history, also with 
   )
 })
 
-/** Writes an activity with what was made of it, and moves or hides it only then, as the service may. */
+/** Writes an activity with its derived rows, and only then moves or hides it, as the service may. */
 async function record(scene: Scene, accountId: number, made: Ride): Promise<void> {
   const start = made.hoursAgo === null ? null : new Date(Date.now() - made.hoursAgo * HOUR_MS).toISOString()
   const activityId = await scene.ride(accountId, '2020-05-01T12:00:00Z', { zone: made.zone, ...made.scores })
@@ -71,8 +71,8 @@ async function columnsOf(scene: Scene): Promise<Map<string, string[]>> {
 }
 
 /**
- * The views that read one account at a time, restated for all accounts at once: no LATERAL from an account to its rows, no
- * index in mind, no column that a trigger keeps. Slow, and to be compared with the ones that the schema has.
+ * The views that read one account at a time, restated for all accounts at once: without LATERAL from an account to its rows, and without
+ * columns that serve an index or that a trigger keeps. They are slow, and are compared with the views of the schema.
  */
 const PLAIN_VIEWS: Readonly<Record<string, string>> = {
   today: `
@@ -187,13 +187,13 @@ const PLAIN_VIEWS: Readonly<Record<string, string>> = {
     from counted`,
 }
 
-/** Makes the statements that put these views into a schema of their own. */
+/** Makes the statements that create these views in a separate schema. */
 function plainViewStatements(): string {
   const views = Object.entries(PLAIN_VIEWS).map(([name, text]) => `create view plain.${name} as ${text}`)
   return ['create schema plain', ...views].join(';\n')
 }
 
-/** Makes the query for the rows that only one of a view's two versions has, by the columns of the plain one. */
+/** Makes the query for the rows that only one of a view's two versions has, by the columns of the plain version. */
 function differences(view: string, columns: readonly string[]): string {
   const rows = (schema: string) =>
     `select ${columns.map((name) => `"${name}"`).join(', ')} from ${schema}.${view}`

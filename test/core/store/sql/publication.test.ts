@@ -20,7 +20,7 @@ const REPLICATING = [
 const TEST_MS = 300_000
 
 it(
-  'a mirror that was cut into partitions and then published continues, and a subscriber gets the same rows',
+  'a partitioned mirror can be published, and a subscriber gets the same rows',
   async () => {
     const log = makeSilentLog()
     const folder = await openForTest(openTempDir('publication'))
@@ -44,7 +44,7 @@ it(
     const { keep } = makePartitions({ store: rig.app.store, log }, { keys: 2 })
     for (let looks = 0; looks < 20 && (await keep()); looks++);
     await rig.sql`create publication everything for tables in schema training with (publish_via_partition_root = true)`
-    // On one server a subscription cannot make its own slot: it would wait for itself.
+    // On one server a subscription cannot create its own slot, because it would wait for itself.
     await rig.sql`select pg_create_logical_replication_slot('everything', 'pgoutput')`
     await queryOnce(subscriber, 'TRUNCATE training.database')
     await queryOnce(
@@ -63,7 +63,7 @@ it(
     await rig.steer('POST', 'recalculate')
     expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })
     await rig.sql`update training.workouts set name = upper(name)`
-    // Rows that come before their partition, and are moved when it is made.
+    // Rows without a partition, which move when it is created.
     await rig.sql`insert into training.activities (account_id, path, listed_at, wanted_at) select 1, 'later' || n, now(), now() from generate_series(1, 9) n`
     await rig.sql`insert into training.samples (activity_id, power) select activity_id, 1 from training.activities where path like 'later%'`
     await keep()
@@ -78,7 +78,7 @@ it(
   TEST_MS,
 )
 
-/** Every table, its number of rows and a checksum of them; without the row that each database is made with. */
+/** Returns every table with its number of rows and a checksum, except `database`, which has its own row in each database. */
 async function contentOf(url: string): Promise<Record<string, unknown>[]> {
   const tables = await queryOnce(
     url,

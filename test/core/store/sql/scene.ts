@@ -4,14 +4,14 @@ import { makeSqlTag } from '../../../kit/postgres.ts'
 import { readWords } from '../../../kit/table.ts'
 import { type AtEnd, makeAccount, openTestStore } from '../open.ts'
 
-/** Every view of the schema, as its readers know them. */
+/** The names of all views of the schema. */
 export const VIEWS = readWords(`
   changes_settled daily_load fit_field_values fitness_history form_by_day form_history form_now form_today mirror_health
   planned_load power_bests recalculations recommended_load recommended_weeks records ride_events ride_files ride_intensity ride_laps
   ride_lengths ride_overview ride_profiles ride_records ride_records_float8 ride_rr_intervals ride_samples ride_time_in_zones ride_tracks
   routes sample_extra_values samples_float8 streaks this_week today totals upload_journey weekly_summary zones_by_week`)
 
-/** The day some days after another, `YYYY-MM-DD`. */
+/** Returns the day that is `days` after another, `YYYY-MM-DD`. */
 export function dayAfter(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
 }
@@ -20,7 +20,7 @@ export type Row = Record<string, unknown>
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-/** A migrated database without a service: accounts and rides are written as a test wants them. */
+/** Opens a migrated database without a service, in which a test writes its own accounts and rides. */
 export async function openScene(atEnd?: AtEnd) {
   const { store, url } = await openTestStore(atEnd)
   return {
@@ -37,7 +37,7 @@ export async function openScene(atEnd?: AtEnd) {
   }
 }
 
-/** Columns of `training.activities`; `zone` is the one of the start, UTC unless told. */
+/** Columns of `training.activities`; `zone` is the time zone of the start, UTC by default. */
 export type Ride = Row & { zone?: string }
 
 let rides = 0
@@ -68,7 +68,7 @@ async function query(store: Store, text: string, values: unknown[] = []): Promis
 
 const DATE_OID = 1082
 
-// A day is compared as it is written, whatever the time zone of the machine.
+// Reads a day as text, so that the time zone of the machine does not matter.
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
   return oid === DATE_OID ? String : pg.types.getTypeParser(oid, format)
 }
