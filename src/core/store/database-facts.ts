@@ -72,7 +72,7 @@ export type ServerRisk = {
   may: boolean
 }
 
-/** Age of a database's oldest transaction at which a person must act. Autovacuum freezes from 200 million on, and hurries from 1,600 million on. */
+/** Age of a database's oldest transaction at which a person must act. Autovacuum starts to freeze at 200 million and hurries at 1,600 million. */
 const WORRYING_AGE = 1_200_000_000
 
 /** Finds the replication slots, the database with the oldest transaction, and whether the collation changed since the indexes were built. */

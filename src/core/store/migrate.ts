@@ -15,7 +15,7 @@ import {
   readJournal,
 } from './migration/schema-version.ts'
 
-// Long enough for another process whose migration rewrites a table of samples.
+// Another process may hold the lock this long while its migration rewrites a table of samples.
 const LOCK_TIMEOUT_MS = 10 * MINUTE
 
 /** How soon the server ends the query of a client that is gone, ms. Otherwise the next migration would wait for that query. */
@@ -41,7 +41,7 @@ export type Migrated = Readonly<{ from: string | undefined; to: string; applied:
  * waits for the first and finds nothing to do. Calls `before` first if tables of an older version will change. Starts again after a
  * deadlock with another query. With `onlyEmpty`, creates the tables in an empty database, and throws ConfigError `database_unmigrated` for
  * an older version. Throws ConfigError or TransientError as the store does, ConfigError `database_newer` for a newer version, and
- * ConfigError `database_unknown` for migrations that this version lacks, or for foreign tables in our schemas.
+ * ConfigError `database_unknown` for migrations that this version lacks, or for tables of other programs in our schemas.
  */
 export async function migrate(
   input: MigrationInput & { onlyEmpty?: boolean; before?: () => Promise<unknown> },

@@ -129,9 +129,9 @@ const PRUNE = `
     ORDER BY run_id LIMIT $2)`
 
 /**
- * Deletes old runs of an account, and runs without an account: after 90 days those that succeeded and changed nothing, after 400 days the
- * others. Keeps the newest run of each account, resource, kind, outcome and error code, which shows when something last succeeded or
- * failed. Deletes at most `limit` runs and returns how many; the next call deletes more.
+ * Deletes old runs of an account, and runs without an account: after 90 days if they succeeded and changed nothing, otherwise after 400
+ * days. Keeps the newest run of each account, resource, kind, outcome and error code, which shows when something last succeeded or failed.
+ * Deletes at most `limit` runs and returns how many; the next call deletes more.
  */
 export async function pruneRuns(
   tx: Tx,

@@ -23,12 +23,12 @@ type StoreOptions = {
   onlyReads?: boolean
 }
 
-// A slow COPY may hold a lock for this long.
+// How long to wait for a lock, ms: a slow COPY may hold one this long.
 const LOCK_TIMEOUT_MS = MINUTE
 // A token refresh waits for the service inside a transaction, for two minutes at most.
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5 * MINUTE
 const CONNECT_TIMEOUT_MS = 15 * SECOND
-// Longer than the pause between two sweeps. Otherwise reconnecting would be most of the work of an idle daemon.
+// How long an unused connection stays open, ms: longer than the pause between two sweeps, because an idle daemon would mostly reconnect.
 const IDLE_TIMEOUT_MS = MINUTE
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 

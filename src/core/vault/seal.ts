@@ -104,7 +104,7 @@ export function makeKeyring(options: KeyOptions) {
       const sealer = sealers.find(({ keyId }) => used.has(keyId)) ?? sealers.at(-1)
       if (sealer) return sealer
       if (other === undefined && options.makeFirst) return learn(options.makeFirst())
-      const message = `the key that encrypted the login of account "${other}" is lost; put its file back, or give up that login and run: ${commandFor('logout', other ?? '')}`
+      const message = `the key that sealed the login of account "${other}" is lost; put its file back, or give up that login and run: ${commandFor('logout', other ?? '')}`
       throw new ConfigError('secret_key_lost', message)
     },
   }
@@ -116,7 +116,7 @@ export const KEY_BACK = 'run: musette key import FILE, or set MUSETTE_SECRET_KEY
 /** The reasons why an account's tokens cannot be read, each with its message. */
 const SENTENCES = {
   secret_key_mismatch: (who: string) =>
-    `the tokens of ${who} were encrypted with another key and stay unchanged; ` +
+    `the tokens of ${who} were sealed with another key and stay unchanged; ` +
     `put that key in place (${KEY_BACK}) and start musette again, or sign in again`,
   login_damaged: (who: string) => `the tokens of ${who} are damaged in the database`,
   login_elsewhere: (who: string) =>

@@ -24,7 +24,7 @@ test('drift is counted once per answer, field and kind, with one cut example', a
   ])
 })
 
-test('a content has one ledger row, and only one of two senders gets it', async () => {
+test('a file has one ledger row, and only one of two senders gets it', async () => {
   const { store, sql } = await openTestStore()
   const key = { accountId: await makeAccount(store), contentId: 'ab'.repeat(32) }
   const see = () =>

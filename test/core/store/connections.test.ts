@@ -12,7 +12,7 @@ import { openTestStore, quiet, rowsOf } from './open.ts'
 
 const SETTINGS = `select current_setting('jit') as jit, current_setting('search_path') as path`
 
-test('every connection turns JIT off and searches no foreign schemas', async () => {
+test('every connection turns JIT off and searches only its own schemas', async () => {
   const { store, url } = await openTestStore()
   // As on a server whose owner has turned JIT on and set a search path for all.
   await queryOnce(

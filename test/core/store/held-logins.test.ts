@@ -92,7 +92,7 @@ test('a held login sees nothing once its account is deleted, except in a copy', 
   expect(await queryOnce(there, `${names} where name ~ '${MARK}'`)).toHaveLength(2)
 })
 
-test('a group without an account shows a held login nothing, and a superuser sees all', async () => {
+test('a held login in a group without an account sees nothing; a superuser sees all', async () => {
   const database = await openForTest(openTestDatabase())
   const [held, group] = ['held', 'group'].map((name) => `${name}_${randomBytes(4).toString('hex')}`)
   const read = await openLogins(database, [`${held}`, `${group}`])

@@ -132,7 +132,7 @@ test('activities that are written during the move have what was written last', a
   expect(held).toEqual(wanted.map(([activity_id, rows]) => ({ activity_id, rows, times: rows })))
 })
 
-test('rows without a partition are in the table, and move when it is created', async () => {
+test('rows without a partition are readable, and move to it once it exists', async () => {
   const { sql, keep, finish } = await openMirror()
   await finish()
   await sql`INSERT INTO training.activities (account_id, path, listed_at, wanted_at) SELECT 1, 'later' || n, now(), now() FROM generate_series(1, 20) n`

@@ -1,7 +1,7 @@
 import { findIdentity } from '../database-facts.ts'
 import type { Tx } from '../store.ts'
 
-/** The newest change of a line, as it was seen earlier; `at` has microseconds. */
+/** The newest change of a line, as it was last seen; `at` has microseconds. */
 export type SeenChange = Readonly<{ line: string; changeId: number; at: string }>
 
 /** Selects a row if the database never had this change, because it continues from an earlier moment. */

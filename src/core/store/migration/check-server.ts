@@ -24,7 +24,7 @@ export async function checkServer(client: pg.ClientBase, connectionString: strin
     throw new ConfigError('database_encoding', message)
   }
   if (missing) {
-    const message = `this login may create nothing in the database; ask the owner to execute in it: ${missing}`
+    const message = `this login may create nothing in the database; ask its owner to type in it: ${missing}`
     throw new ConfigError('database_forbidden', message)
   }
   if (await isPooledByTransaction(client, connectionString)) {

@@ -21,7 +21,7 @@ export const CREATE_JOURNAL = `
 
 /**
  * Throws ConfigError unless the database is at this version: `database_empty`, `database_unmigrated` for an older version, and
- * `database_unknown` or `database_newer` as `migrate` does. A database that has only foreign tables is unknown.
+ * `database_unknown` or `database_newer` as `migrate` does. A database that has only tables of other programs is unknown.
  */
 export async function checkSchema(tx: Tx): Promise<void> {
   const { version, target } = await findVersion(tx.client)
@@ -104,8 +104,8 @@ const FOREIGN_TABLES = `
   ORDER BY in_our_place DESC, name LIMIT 1`
 
 /**
- * Throws ConfigError `database_unknown` if a database without migrations has foreign tables in the schemas training and musette. With
- * `anywhere`, foreign tables in any schema count, because the address may be of another program's database by mistake.
+ * Throws ConfigError `database_unknown` if a database without migrations has tables of other programs in the schemas training and musette.
+ * With `anywhere`, such tables in any schema count, because the address may be of another program's database by mistake.
  */
 export async function assertNoForeignTables(client: pg.ClientBase, { anywhere }: { anywhere: boolean }) {
   const { rows } = await client.query<{ name: string; in_our_place: boolean }>(FOREIGN_TABLES)

@@ -29,7 +29,7 @@ export function makePartitions(
   { keys = KEYS, stepPages = STEP_PAGES } = {},
 ) {
   const problems = makeLogOnce(log)
-  /** By table, the page from which on all rows have been moved. */
+  /** For each table, the page above which all rows have been moved. */
   const pageOf = new Map<string, number>()
 
   /** Calls a function of the database that takes locks; gives up if others block it. */

@@ -165,7 +165,7 @@ export async function keepStatistics(store: Store): Promise<boolean> {
 /** Minimum changed rows of a table before an analyze. */
 const MIN_CHANGED = 500
 
-/** Finds the tables, except samples, in which over a fifth of the rows changed since the last analyze: autovacuum may be slow or off. */
+/** Finds the tables, except samples, in which more than a fifth of the rows changed since the last analyze: autovacuum may be slow or off. */
 async function findUnanalyzed(store: Store): Promise<string[]> {
   const rows = await store.query<{ name: string }>(
     `SELECT relid::regclass::text AS name FROM pg_stat_user_tables

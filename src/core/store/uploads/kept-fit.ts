@@ -36,7 +36,10 @@ export type FitRows = {
 /** Version of the rows made from FIT files; raised whenever they hold more. */
 export const FIT_READER_VERSION = 4
 
-/** Counts the FIT files that an earlier version read. A rebuild reads the `kept` files again; the `gone` files are read when they come again. */
+/**
+ * Counts the FIT files that an earlier version read. A rebuild reads the `kept` files again; the `gone` files are read only if they come in
+ * again.
+ */
 export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: number }> {
   const { rows } = await tx.client.query<{ kept: number; gone: number }>(
     `select count(o.content_id)::int as kept, (count(*) - count(o.content_id))::int as gone
@@ -212,7 +215,7 @@ export type MessageRow = Readonly<{
   fields: Json
 }>
 
-/** Rows that are generated while they are read, because those of a day take megabytes. */
+/** Rows that are generated while they are read, because the rows of a day take megabytes. */
 export type MadeRows<Row> = Iterable<Row> & { readonly length: number }
 
 /** The rows of a file in fit_records and fit_messages. */

@@ -26,8 +26,8 @@ const MAX_ROWS = 1_000
 const FORGOTTEN_AFTER_MS = HOUR
 
 /**
- * Replaces the waiting files of a folder, of which it records the first 1,000. The first report of a watcher deletes the files of all
- * folders: nobody reports on a removed folder, and the other folders are reported again within minutes.
+ * Replaces the waiting files of a folder; records only the first 1,000. The first report of a watcher deletes the files of all folders:
+ * nobody reports on a removed folder, and the other folders are reported again within minutes.
  */
 export async function recordWaitingFiles(tx: Tx, report: WaitingReport): Promise<void> {
   const { folder, waiting, lookedAt, isFirst } = report

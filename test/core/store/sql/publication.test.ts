@@ -63,7 +63,7 @@ it(
     await rig.steer('POST', 'recalculate')
     expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })
     await rig.sql`update training.workouts set name = upper(name)`
-    // Rows without a partition, which move when it is created.
+    // Rows without a partition; they move once their partition exists.
     await rig.sql`insert into training.activities (account_id, path, listed_at, wanted_at) select 1, 'later' || n, now(), now() from generate_series(1, 9) n`
     await rig.sql`insert into training.samples (activity_id, power) select activity_id, 1 from training.activities where path like 'later%'`
     await keep()
