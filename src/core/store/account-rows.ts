@@ -28,7 +28,7 @@ export async function forgetCursors(tx: Tx, accountId: number): Promise<void> {
   await tx.db.delete(syncCursors).where(eq(syncCursors.accountId, accountId))
 }
 
-/** Finds an account by name; returns undefined if there is none. */
+/** Finds an account by name; undefined if there is none. */
 export async function findAccount(tx: Tx, name: string): Promise<Account | undefined> {
   const [row] = await tx.db
     .select()
@@ -41,7 +41,7 @@ export async function findAccount(tx: Tx, name: string): Promise<Account | undef
 export const ofAccount = (accountId?: number, column = 'account_id') =>
   accountId === undefined ? 'true' : `${column} = ${accountId}`
 
-/** Finds an account by id; returns undefined if there is none. */
+/** Finds an account by id; undefined if there is none. */
 export async function findAccountById(tx: Tx, accountId: number): Promise<Account | undefined> {
   const [row] = await tx.db.select().from(accounts).where(eq(accounts.accountId, accountId))
   return row
@@ -60,7 +60,6 @@ export async function recordHomeOfAccount(
 /** Resting and maximum heart rate of an account's rider, bpm; null if not set. */
 export type HeartRates = Pick<Account, 'restingHr' | 'maxHr'>
 
-/** Sets the resting and the maximum heart rate of an account's rider. */
 export async function recordHeartRates(
   tx: Tx,
   { accountId, restingHr, maxHr }: HeartRates & { accountId: number },

@@ -51,10 +51,7 @@ export type AccountStatus = {
   last_run: { kind: string; outcome: string; started_at: string; error: string | null } | null
 }
 
-/**
- * Selects the activities fetched in the last 5 minutes: long enough for a steady rate, short enough to follow a slow service. Postgres
- * evaluates an uncorrelated subquery only once.
- */
+/** Selects activities fetched in the last 5 minutes: a steady rate that still follows a slow service. Postgres runs the subqueries only once. */
 const FETCHED_LATELY = `fetched_at > (select now() - interval '5 minutes') and fetched_at <= (select now())`
 
 export type FailedActivity = {
@@ -176,10 +173,7 @@ export type AccountHealth = {
 /** Selects the accounts whose login may have a problem. */
 const DOUBTFUL = 'a.needs_login or c.account_id is null or c.refused_since is not null or o.is_other'
 
-/**
- * Finds the login and poll state of all accounts, of one, or of those with a doubtful login, oldest account first. Reads only a few index
- * rows, because a health check runs it every few seconds.
- */
+/** Finds the login and poll state of the chosen accounts, oldest first. Reads few index rows, because health checks run it every few seconds. */
 export async function findAccountHealth(tx: Tx, choice?: number | 'doubtful'): Promise<AccountHealth[]> {
   const { rows } = await tx.client.query<AccountHealth>(`
     select a.name as account, a.needs_login, a.created_at, p.polled_at, c.obtained_at as token_obtained_at,

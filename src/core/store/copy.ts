@@ -132,7 +132,7 @@ export function writeNull(view: DataView, at: number): number {
   return at + 4
 }
 
-/** Writes a four-byte integer as a field, its length first, and returns the offset after it. */
+/** Writes a four-byte integer as a field and returns the offset after it. */
 export function writeInteger(view: DataView, at: number, value: number): number {
   view.setInt32(at, 4)
   view.setInt32(at + 4, value)
@@ -167,7 +167,7 @@ async function write(stream: CopyStreamQuery, chunk: Buffer): Promise<void> {
   })
 }
 
-// Ends the COPY at the server. Otherwise the server would wait for more rows, and the rollback would wait for the server.
+// Ends the COPY at the server, which would otherwise wait for more rows while the rollback waits for the server.
 async function abandon(stream: CopyStreamQuery): Promise<void> {
   const closed = new Promise<void>((resolve) => stream.once('close', resolve))
   stream.destroy(new Error('the rows could not be produced'))

@@ -26,7 +26,7 @@ export type DatabaseFacts = {
   checksum_last_failure: Date | null
 }
 
-/** Timeout of these queries, ms. A slow server must not block the doctor, which looks for the cause. */
+/** Timeout of these queries, ms: a slow server must not block the doctor, which looks for the cause. */
 const ANSWER_WITHIN_MS = 10_000
 
 /** Finds the facts about the server. `needed` is the number of connections that musette may open at once. */
@@ -94,7 +94,7 @@ export async function findServerRisks({ client }: Tx): Promise<ServerRisk[]> {
   return [...slots, ...orders]
 }
 
-/** Reads each of musette's tables with its TOAST table, for at most `withinMs` each. Returns the names of those that fail, with the reason. */
+/** Reads each of musette's tables with its TOAST table, for at most `withinMs`. Returns those that fail, with the reason. */
 export async function findUnreadableTables(store: Pick<Store, 'read'>, withinMs: number): Promise<string[]> {
   const { rows } = await store.read(({ client }) =>
     client.query<{ name: string; relation: string }>(`

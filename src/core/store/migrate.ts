@@ -116,8 +116,8 @@ export async function withMigrationLock<T>(
 
 /**
  * Runs the migrations that the database lacks, in order: all, or those up to the version `upTo`. Protects the tables and views that they
- * create or replace, so that a held login sees only its accounts there. Disables the triggers of our tables meanwhile, because the rows
- * that migrations write are not changes of the mirror.
+ * create or replace, so that a held login sees only its accounts there. Disables the triggers of our tables meanwhile, because their rows
+ * are not changes of the mirror.
  */
 export async function applyMigrations(
   client: pg.ClientBase,

@@ -57,7 +57,6 @@ export async function recordRunStarted(tx: Tx, input: NewRun): Promise<number> {
 
 type RunEnd = { outcome: 'done' | 'failed' | 'partial'; errorCode?: string; error?: string }
 
-/** Records how a run ended. */
 export async function recordRunFinished(
   tx: Tx,
   runId: number,
@@ -237,7 +236,7 @@ export async function findProgress(tx: Tx, { accountId, resource }: CursorKey): 
   return { cursor: cursor ?? undefined, listCap: listCap ?? null }
 }
 
-/** Finds a resource's cursor; returns undefined before the first pass. */
+/** Finds a resource's cursor; undefined before the first pass. */
 export async function findCursor(tx: Tx, key: CursorKey): Promise<Cursor | undefined> {
   return (await findProgress(tx, key)).cursor
 }

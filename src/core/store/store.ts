@@ -23,12 +23,12 @@ type StoreOptions = {
   onlyReads?: boolean
 }
 
-// How long to wait for a lock, ms: a slow COPY may hold one this long.
+// Maximum wait for a lock, ms: a slow COPY may hold one that long.
 const LOCK_TIMEOUT_MS = MINUTE
 // A token refresh waits for the service inside a transaction, for two minutes at most.
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5 * MINUTE
 const CONNECT_TIMEOUT_MS = 15 * SECOND
-// How long an unused connection stays open, ms: longer than the pause between two sweeps, because an idle daemon would mostly reconnect.
+// Longer than the pause between two sweeps, because reconnecting for each would be most of an idle daemon's work.
 const IDLE_TIMEOUT_MS = MINUTE
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 

@@ -13,7 +13,7 @@ export type TrainingInfo = Readonly<typeof trainingInfo.$inferSelect>
 /** The columns that the service's answer fills; null for a missing value. */
 export type TrainingInfoRow = Row<typeof TRAINING_INFO_FIELDS>
 
-/** Finds an account's newest training information; returns undefined before the first. */
+/** Finds an account's newest training information; undefined before the first. */
 export async function findTrainingInfo(tx: Tx, accountId: number): Promise<TrainingInfo | undefined> {
   const [row] = await tx.db
     .select()

@@ -81,7 +81,7 @@ export async function removePendingKeys(dataDir: string, used: ReadonlySet<strin
   }
 }
 
-/** Reads a key file; returns undefined if there is none. Throws ConfigError `secret_key_unreadable` or `secret_key_damaged`. */
+/** Reads a key file; undefined if there is none. Throws ConfigError `secret_key_unreadable` or `secret_key_damaged`. */
 export function readKeyFile(path: string): Buffer | undefined {
   let text: string
   try {

@@ -76,7 +76,7 @@ export async function keepRider(tx: Tx, accountId: number, accessToken: Buffer):
   )
 }
 
-/** Returns the hash of a user name, different for each account and service; undefined without a name. */
+/** Returns the hash of a user name, different for each account and service. */
 function hashOf(sealer: Sealer, accountId: number, { origin, username }: NamedLogin) {
   return username === undefined ? undefined : sealer.hash(`${accountId}\n${origin}\n${username}`)
 }

@@ -33,9 +33,9 @@ const UNKNOWN_STATE = {
 }
 
 /**
- * Reads an account's credentials; undefined before the first login. Writes newer tokens of a spool file to the table first. If the database
- * is unreachable, returns the tokens of the spool file, or throws the TransientError if there is no file. Unparks the account if it was
- * parked for unreadable tokens and they can be read again.
+ * Reads an account's credentials. Writes newer tokens of a spool file to the table first. If the database is unreachable, returns the
+ * tokens of the spool file, or throws the TransientError if there is none. Unparks an account parked for unreadable tokens if they can be
+ * read again.
  */
 export async function readCredentials(parts: VaultParts, accountId: number) {
   const spooled = await parts.spool.read(accountId)
@@ -265,7 +265,7 @@ export async function findKeyIds(tx: Tx): Promise<Set<string>> {
   return new Set(rows.map(({ keyId }) => keyId))
 }
 
-/** A new pair clears `refusedSince` if the service refused to issue tokens, but not if it refuses the tokens that it issues. */
+/** A new pair clears `refusedSince` if the service refused a refresh, but not if it refuses new tokens. */
 const STILL_REFUSED = sql`case when ${credentials.refusals} > 0 then ${credentials.refusedSince} end`
 
 /** Writes complete sealed credentials. Marks the account as signed in, unless the service refuses its tokens. */
@@ -294,7 +294,7 @@ export async function upsertSealed(
   if (!row?.refusals) await recordNeedsLogin(tx, accountId, null)
 }
 
-/** Sets columns of the locked credentials, and `needsLogin` and the reason of the account, which people read. */
+/** Sets columns of the locked credentials, and the account's `needsLogin` and reason, which people read. */
 export async function recordLogin(
   tx: Tx,
   accountId: number,

@@ -151,7 +151,6 @@ function withoutKnownStart(
 /** The fields of a detail that the list has too; missing fields are left out. */
 export type DetailFields = Readonly<Partial<SqlRow<typeof LISTED_FIELDS>> & { started_at?: string }>
 
-/** Returns the fields of a detail that the list has too. */
 export function fieldsOfDetail(row: ActivityDetailRow): DetailFields {
   const { name, description, activityType, startedAt, startedAtLocal } = cleanRow(row)
   return {
@@ -163,9 +162,9 @@ export function fieldsOfDetail(row: ActivityDetailRow): DetailFields {
 }
 
 /**
- * Returns the name, description and type that a detail sets. A new name or description in the detail is set; an unchanged one is not,
- * because the row may hold a later value from the list. A value in the row that neither list nor detail sent does not come from the service
- * and is replaced. A list without a description does not clear the detail's description. Fields that neither sends keep their values.
+ * Returns the name, description and type that a detail sets. An unchanged name or description of the detail is not set, because the row may
+ * hold a later value from the list, unless neither of them sent the row's value. A list without a description does not clear the detail's.
+ * Fields that neither sends keep their values.
  */
 function shownFields(fields: DetailFields, before: KnownRow): ActivityChange {
   const { list_fields: list, detail_fields: detail } = before

@@ -101,7 +101,7 @@ export type RebuildProgress = {
   failed: number[]
 }
 
-/** Finds the progress of an account's unfinished rebuild; returns undefined if the last rebuild finished. */
+/** Finds the progress of an account's unfinished rebuild; undefined if the last rebuild finished. */
 export async function findRebuildProgress(tx: Tx, accountId: number): Promise<RebuildProgress | undefined> {
   const [row] = await tx.db.select().from(rebuilds).where(eq(rebuilds.accountId, accountId))
   return row

@@ -16,9 +16,9 @@ export type ListedActivity = Readonly<
 type ListedCounts = { inserted: number; marked: number }
 
 /**
- * What to do with a known activity whose entry is unchanged and that is neither absent nor failed for good. `fetch` makes it wanted,
- * `leave` does nothing. With `changed`, an activity whose path is in the set becomes wanted. Any other is fetched once more after a pause,
- * which grows from `firstPauseMs` to `lastPauseMs` with the time since the activity's last change.
+ * What to do with a known activity whose entry is unchanged, unless it is absent or failed for good. `fetch` makes it wanted, `leave` does
+ * nothing. Otherwise it becomes wanted if its path is in `changed`, or is fetched once more after a pause, which grows from `firstPauseMs`
+ * to `lastPauseMs` with the time since its last change.
  */
 export type WhenSame =
   | 'fetch'
@@ -100,10 +100,10 @@ ON CONFLICT (account_id, path) DO NOTHING`
 
 /**
  * Writes entries of the activity list (service document, "Activity list entry"). Returns how many rows were inserted, and how many known
- * activities became wanted. Known activities become wanted if their entry changed, they were absent, or they failed without a next fetch;
- * `whenSame` decides about the others. Rows that await samples or have failed keep that state and become due at once. Values of the detail
- * stay, except after a rename. A trigger records changes of already fetched activities in `activity_revisions`. `listedAt` is the time of
- * the request. If two entries have the same path, the last one counts.
+ * activities became wanted because their entry changed, they were absent, or they failed without a next fetch; `whenSame` decides about the
+ * others. Rows that await samples or have failed keep that state and become due at once. Values of the detail stay, except after a rename.
+ * A trigger records changes of already fetched activities in `activity_revisions`. `listedAt` is the time of the request. If two entries
+ * have the same path, the last one counts.
  */
 export async function upsertListed(
   tx: Tx,

@@ -104,9 +104,8 @@ function isMirrored(accountId: number): SQL | undefined {
 }
 
 /**
- * Marks activities as wanted as if they had never been fetched: without the hash of the summary, the next fetch includes the samples.
- * Selects the activities with `paths`, or those that started on or after the day `since` (midnight UTC). Skips absent ones. Returns the
- * marked paths.
+ * Marks activities as wanted as if never fetched: without the hash of the summary, the next fetch includes the samples. Selects those with
+ * `paths`, or that started on or after the day `since` (midnight UTC). Skips absent ones. Returns the marked paths.
  */
 export async function recordRefetch(
   tx: Tx,
@@ -125,13 +124,13 @@ export async function recordRefetch(
   return rows.map(({ path }) => path)
 }
 
-/** Finds one activity for a fetch; returns undefined if the id is unknown. */
+/** Finds one activity for a fetch; undefined if the id is unknown. */
 export async function findActivity(tx: Tx, activityId: number): Promise<WantedActivity | undefined> {
   const [row] = await select(tx).where(eq(activities.activityId, activityId))
   return row
 }
 
-/** Finds the path of the newest mirrored activity; returns undefined if there is none. */
+/** Finds the path of the newest mirrored activity; undefined if there is none. */
 export async function findMirroredPath(tx: Tx, accountId: number): Promise<string | undefined> {
   const [row] = await tx.db
     .select({ path: activities.path })

@@ -95,7 +95,6 @@ export async function writeActivities(
     }
     const { samples, place } = input
     const count = before.sample_count ?? 0
-    // An answer without samples does not delete existing ones.
     const content = samples && (isStored || samples.count > 0 || count === 0) ? { samples, place } : undefined
     rows.push(columnsOf(input, before, columnsToWrite(input.row, { before, content })))
     if (!isStored) await recordContentChanges(tx, input)
@@ -166,7 +165,7 @@ async function lockRows(
   return new Map(rows.map((row) => [row.activity_id, row]))
 }
 
-/** Returns the columns that an input sets: all of `after`, or only those of the samples if the row shows a later answer than a stored one. */
+/** Returns the columns that an input sets: all of `after`, or only sample columns if the row shows a later answer than a stored one. */
 function columnsOf(
   input: AnsweredDetail | StoredDetail,
   before: Before,

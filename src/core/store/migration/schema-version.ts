@@ -104,8 +104,8 @@ const FOREIGN_TABLES = `
   ORDER BY in_our_place DESC, name LIMIT 1`
 
 /**
- * Throws ConfigError `database_unknown` if a database without migrations has tables of other programs in the schemas training and musette.
- * With `anywhere`, such tables in any schema count, because the address may be of another program's database by mistake.
+ * Throws ConfigError `database_unknown` if a database without migrations has tables of other programs in our schemas, or `anywhere`,
+ * because the address may be of another program's database by mistake.
  */
 export async function assertNoForeignTables(client: pg.ClientBase, { anywhere }: { anywhere: boolean }) {
   const { rows } = await client.query<{ name: string; in_our_place: boolean }>(FOREIGN_TABLES)

@@ -17,9 +17,9 @@ import {
 import { findExtras } from './stored-samples.ts'
 
 /**
- * A field whose value differs from the service's answer: a column, `summary.NAME`, `list_fields.NAME` and `detail_fields.NAME` (the last
- * values of list and detail), `raw_documents`, `samples.NAME`, `power_curves`, `activity_intensity.NAME` or `ride_measures.NAME`. `cells`
- * is the number of differing values; `mirrored` and `service` are the first of them.
+ * A field that differs from the service's answer: a column, `summary.NAME`, `list_fields.NAME` and `detail_fields.NAME` (the last values of
+ * list and detail), `raw_documents`, `samples.NAME`, `power_curves`, `activity_intensity.NAME` or `ride_measures.NAME`. `cells` counts the
+ * differing values; `mirrored` and `service` are the first of them.
  */
 export type Difference = { field: string; mirrored: Json; service: Json; cells: number }
 
@@ -45,7 +45,7 @@ async function holdsRows(tx: Tx, activity: ActivitySamples): Promise<boolean> {
   const { columns, chunks } = encodeSamples([activity], { everyColumn: true })
   const query = `SELECT ${columns.join(', ')} FROM training.samples WHERE activity_id = ${activity.activityId}`
   const expected = Buffer.concat([...withEnds(chunks)])
-  // Tries without sorting first: rows usually lie in the order of writing, and sorting takes a quarter of the time.
+  // Unsorted first: rows usually lie in the order of writing, and sorting takes a quarter of the time.
   const asTheyLie = await compareRows(tx.client, query, expected)
   if (asTheyLie.same || asTheyLie.bytes !== expected.length) return asTheyLie.same
   return (await compareRows(tx.client, `${query} ${IN_ORDER}`, expected)).same

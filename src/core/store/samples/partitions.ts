@@ -16,7 +16,7 @@ const TABLES = [
 const KEYS = 5_000
 /** Pages moved per step: 30,000 rows, 3 MB. Other writers wait a third of a second, or a few seconds on a very busy machine. */
 const STEP_PAGES = 400
-/** Steps per call. With the pause of ten seconds after each call, this moves two to three million rows a minute. */
+/** Steps per call: with the pause of ten seconds after each call, two to three million rows a minute. */
 const STEPS = 15
 /** Shorter than the second after which Postgres looks for deadlocks, or cancels an autovacuum that blocks others. */
 const LOCK_TIMEOUT_MS = 300

@@ -54,8 +54,8 @@ export async function findUnmeasured(tx: Tx): Promise<number[]> {
 }
 
 /**
- * Locks an activity that findUnmeasured returned. Returns the threshold power that its samples were counted with, W, and the service's
- * duration, s. Returns undefined if the activity no longer lacks a value, or if another transaction holds its row and so writes it.
+ * Locks an activity of findUnmeasured. Returns the threshold power that its samples were counted with, W, and the service's duration, s;
+ * undefined if it no longer lacks a value, or if another transaction holds its row and so writes it.
  */
 export async function lockUnmeasured(tx: Tx, activityId: number) {
   const { rows } = await tx.client.query<{ ftp: number | null; durationS: number | null }>(

@@ -92,8 +92,8 @@ const LEAVES = "SELECT oid FROM musette.leaves('training.samples') oid"
 export const summarizeNew = (table: string, key: string) =>
   `SELECT brin_summarize_new_values(index) FROM musette.brin_indexes('${table}', '{${key}}')`
 
-// Every query reads the page ranges that have no summary. This leaves out the index samples_t, which autovacuum summarizes within minutes,
-// because no query of musette needs it.
+// Every query reads the page ranges that have no summary. Leaves out samples_t, which autovacuum summarizes within minutes: no query of
+// musette needs it.
 const SUMMARIZE_NEW = summarizeNew('training.samples', 'activity_id')
 // A summary never drops the activities and times that have left its range, so it must be rebuilt.
 const SUMMARIZE_ALL = `

@@ -49,7 +49,7 @@ export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: num
   return rows[0] ?? { kept: 0, gone: 0 }
 }
 
-/** Maximum rows per statement, because a statement takes 65,535 values and a row has about 35. A row of fit_fields has lists of a whole day. */
+/** Maximum rows per statement, which takes 65,535 values: a row has about 35. A row of fit_fields has lists of a day. */
 const ROWS_AT_ONCE = 1_000
 
 /** Records the content of a FIT file in the ledger, and reports whether it is new. A known file stays unchanged. */
@@ -123,7 +123,7 @@ export async function findFitOriginalKeys(tx: Tx, accountId: number): Promise<Up
     .orderBy(asc(fitOriginals.contentId))
 }
 
-/** Finds the stored bytes of a FIT file, compressed with gzip; returns undefined if there are none. */
+/** Finds the stored bytes of a FIT file, compressed with gzip; undefined if there are none. */
 export async function findFitBody(tx: Tx, key: UploadKey): Promise<Buffer | undefined> {
   const [row] = await tx.db
     .select({ body: fitOriginals.body })
@@ -157,7 +157,7 @@ export async function findSentFiles(
   return rows
 }
 
-/** Reports whether the rows of a FIT file are stored as this version reads them, and whether its bytes are stored. */
+/** Reports whether a FIT file's rows are stored as this version reads them, and whether its bytes are stored. */
 export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boolean; hasBytes: boolean }> {
   const { rows } = await tx.client.query<{ isRead: boolean; hasBytes: boolean }>(
     `select exists (select from training.fit_files where account_id = $1 and content_id = $2 and reader_version >= $3) as "isRead",
@@ -168,8 +168,8 @@ export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boo
 }
 
 /**
- * Finds the bytes of the FIT file that an activity came from, compressed with gzip. Of several files, returns the first in the order of the
- * view ride_files whose bytes are stored. Returns undefined if there are none.
+ * Finds the bytes of the FIT file that an activity came from, compressed with gzip; undefined if none are stored. Of several files, returns
+ * the first with stored bytes, in the order of the view ride_files.
  */
 export async function findFitOriginal(tx: Tx, { activityId }: { activityId: number }) {
   const { rows } = await tx.client.query<{ fileName: string; contentId: string; body: Buffer }>(
@@ -215,10 +215,9 @@ export type MessageRow = Readonly<{
   fields: Json
 }>
 
-/** Rows that are generated while they are read, because the rows of a day take megabytes. */
+/** Rows that are generated while they are read, because a day takes megabytes. */
 export type MadeRows<Row> = Iterable<Row> & { readonly length: number }
 
-/** The rows of a file in fit_records and fit_messages. */
 type RecordedRows = Readonly<{ records: RecordRows; messages: MadeRows<MessageRow> }>
 
 /** Writes the records and messages of a file that has none; uses COPY for the records. */
@@ -308,8 +307,7 @@ function encodeRecords(fileId: number, { count, columns }: RecordRows) {
 function* makeChunks(count: number, writers: readonly Writer[]): Generator<Buffer> {
   const mostBytes = 2 + writers.length * 12
   const rowsAChunk = Math.floor(CHUNK_BYTES / mostBytes)
-  // Uses two buffers in turn: copyIn has sent one chunk before it requests the next. New buffers would take 35 MB for a day of every
-  // sensor.
+  // Two buffers in turn: copyIn has sent one chunk before it requests the next. New buffers would take 35 MB for a day of every sensor.
   const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)] as const
   for (let from = 0; from < count; from += rowsAChunk) {
     const to = Math.min(count, from + rowsAChunk)

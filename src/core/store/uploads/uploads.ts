@@ -51,13 +51,13 @@ export async function recordUploadSeen(
   return { upload, isNew: false }
 }
 
-/** Finds the ledger row of a content; returns undefined if it was never seen. */
+/** Finds the ledger row of a content; undefined if it was never seen. */
 export async function findUpload(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
   const [row] = await tx.db.select().from(uploads).where(isUpload(key))
   return row
 }
 
-/** Finds the ledger row of a longer file, from which only these bytes were sent; returns undefined if there is none. */
+/** Finds the ledger row of a longer file, from which only these bytes were sent; undefined if there is none. */
 export async function findUploadSentAs(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
   const isSentAs = and(eq(uploads.accountId, key.accountId), eq(uploads.sentContentId, key.contentId))
   const [row] = await tx.db.select().from(uploads).where(isSentAs)
