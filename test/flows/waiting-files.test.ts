@@ -12,7 +12,7 @@ const rig = openForAll(() => openRig({ activities: 0 }))
 
 const cut = {
   code: 'not_whole',
-  reason: 'not whole: 700 bytes are missing at its end',
+  reason: 'incomplete: 700 bytes are missing at its end',
   relativePath: 'may/ride.fit',
   account: 'default',
   sizeBytes: 500,
@@ -33,7 +33,7 @@ it('status, doctor, metrics and dashboard show a waiting file until it no longer
   const { waiting_files } = await findStatus(rig.app)
   expect(waiting_files).toMatchObject([{ path: 'may/ride.fit', account: 'default', size_bytes: 500 }])
   expect(await diagnose()).toMatchObject([
-    { state: 'warning', found: 'may/ride.fit waits: not whole: 700 bytes are missing at its end' },
+    { state: 'warning', found: 'may/ride.fit waits: incomplete: 700 bytes are missing at its end' },
   ])
   const waiting = (code: string, count: number) => ({
     labels: { code },

@@ -29,12 +29,12 @@ import {
 } from './profile.ts'
 import { MESSAGES } from './profile-fields.ts'
 
-/** The fields of a message, and those that apps added to it, by their own names. */
+/** The fields of a message, and the fields that apps added to it, by name. */
 export type FitMessageFields = { fields: FitFields; developerFields: FitFields }
 
 /**
- * A field that an app describes in the file, and its values in the records, each with the number of its record from 1. `app`: the
- * message that names the app, when there is one. A field that nothing describes has the bytes of its values, and no `fields`.
+ * A field that an app describes in the file (a developer field). `records` and `values`: its values in records, each with its record number
+ * from 1. `app`: the message that names the app, if any. If nothing describes the field, its values are bytes and `fields` is empty.
  */
 export type DescribedField = {
   developer: number
@@ -47,30 +47,31 @@ export type DescribedField = {
 }
 
 /**
- * A message that is not a record, session or lap, by the name of the profile or `message_N`. `time`: its own, in FIT seconds, when
- * it has one, which is not among its fields then. `record`: the number of the record before it, 0 before the first.
+ * A message other than a record, session or lap, named as in the FIT profile or `message_N`. `time`: its timestamp in FIT seconds, which is
+ * then not among its fields; null without one. `record`: the number of the record before it, 0 before the first.
  */
 export type FitOther = FitMessageFields & { name: string; time: number | null; record: number }
 
 export type FitContents = ReturnType<typeof readContents>
 
-/** A day of riding has a few hundred messages of these kinds; a hostile file may hold nothing else. */
+/** Maximum number of messages of these kinds. A day of riding has a few hundred; a hostile file may hold nothing else. */
 const MAX_MESSAGES = 20_000
-/** Three messages in each second of a day, with the fields that such ones have. */
+/** Maximum number of other messages, and of their fields: three messages a second for a day. */
 const MAX_OTHERS = 300_000
 const MAX_OTHER_FIELDS = 3_000_000
-/** The values of 20 fields in each second of a day. */
+/** Maximum number of developer field values: 20 fields a second for a day. */
 const MAX_VALUES = 2_000_000
-/** Enough names for a person to read. */
+/** Maximum number of unreadable fields that are named to a person. */
 const MAX_UNREADABLE = 10
 
-/** Messages that describe the file; the first of each kind counts. */
+/** Messages that describe the file. Only the first of each kind counts. */
 const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY.message]
 
 /**
- * Reads a FIT file: records, sessions, laps, fields of apps, and every other message. `head`: the first message of each kind that describes
- * the file, by the profile's name. `devices` has every message of a device, `others` every message but records, sessions and laps. Chained
- * parts are read one after the other. Of a damaged file it reads the readable part, and `problem` is the reason. Never throws.
+ * Reads a FIT file: records, sessions, laps, developer fields, and every other message. Chained parts are read one after another. `head`:
+ * the first message of each kind that describes the file, by its name in the profile. `devices`: every device message. `others`: every
+ * message except records, sessions and laps. `problem`: why something is missing; of a damaged file the readable part is returned. Never
+ * throws.
  */
 export function readContents(bytes: Uint8Array) {
   const { parts, records } = readDescribed(bytes)
@@ -83,10 +84,10 @@ export function readContents(bytes: Uint8Array) {
   return reader.end(walker.end())
 }
 
-/** The descriptions of the fields of apps in a part, and the apps by their numbers. */
+/** The descriptions of the developer fields of a part, and its apps by number. */
 type Described = { descriptions: FitFields[]; apps: Map<unknown, FitFields> }
 
-/** Reads what describes the fields of apps in each part, and counts the records of all. */
+/** Reads the descriptions of developer fields in each part, and counts the records of all parts. */
 function readDescribed(bytes: Uint8Array): { parts: Described[]; records: number } {
   const parts: Described[] = []
   let records = 0
@@ -159,7 +160,7 @@ function contentsReader(expectedRecords: number) {
       }
     }
   }
-  /** Finds the description of a field in its part; one that nothing describes is kept as bytes. */
+  /** Finds the description of a field in its part. The bytes of a field without a description are kept. */
   const fieldOf = ({ developer, number }: DeveloperField): DescribedField | undefined => {
     const known = current.get(keyOf(developer, number))
     if (known || described.length >= MAX_MESSAGES) return known
@@ -225,7 +226,7 @@ function contentsReader(expectedRecords: number) {
       own = descriptions.map((fields) => describe(fields, apps))
       const known = own.filter((field) => field !== undefined)
       described.push(...known)
-      // Some devices write values before their description; of several the first one counts until the next.
+      // Some devices write values before their description. If there are several, the first applies until the next one is read.
       current = new Map(known.toReversed().map((field) => [keyOf(field.developer, field.number), field]))
     },
     onMessage,
@@ -237,12 +238,13 @@ function contentsReader(expectedRecords: number) {
       const problems: string[] = []
       if (fault && !fault.padding) problems.push(fault.reason)
       else if (parts.includes(false))
-        problems.push('its messages cannot be read to the end, although its checksum is right')
+        problems.push('its messages cannot be read to the end, although its checksum is correct')
       if (unreadable.size > 0)
         problems.push(
-          `these fields are left out, because their size or type is not valid: ${[...unreadable].join(', ')}`,
+          `these fields are left out because their size or type is invalid: ${[...unreadable].join(', ')}`,
         )
-      if (leftOut > 0) problems.push(`${leftOut} messages or values of it are more than any device writes`)
+      if (leftOut > 0)
+        problems.push(`${leftOut} messages or values are left out because no device writes so many`)
       return {
         parts: parts.length,
         records: { ...read, beatsHr: beats.merge(read.timesMs.map((ms) => ms / 1_000 - FIT_EPOCH_S)) },
@@ -258,7 +260,7 @@ function contentsReader(expectedRecords: number) {
   }
 }
 
-/** A byte of the four that an event of a gear change holds: numbers and teeth of both gears. */
+/** Returns the teeth of one gear from a gear change event: its four bytes hold the gear number and teeth of both gears. NaN if unknown. */
 function teethOf(data: number, shift: 8 | 24): number {
   const teeth = (data >>> shift) & 0xff
   return teeth === 0 || teeth === 0xff ? Number.NaN : teeth
@@ -271,8 +273,8 @@ function keyOf(developer: number, number: number): number {
 const NO_FIELDS: FitFields = {}
 
 /**
- * Reads the fields that apps added to a message, by the names of their descriptions. Two of one name, as of two sensors of a kind, stay
- * apart: the second is named with the numbers of its app and its field, too.
+ * Reads the developer fields of a message, by the names in their descriptions. If two fields have the same name, as with two sensors of a
+ * kind, the second name ends in the numbers of its app and field.
  */
 function readDeveloperFields(
   message: FitMessage,

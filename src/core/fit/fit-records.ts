@@ -10,9 +10,9 @@ import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S, RECORD, TIMESTAMP } from './profile.t
 import { MESSAGES } from './profile-fields.ts'
 
 /**
- * A field of the profile in the records of a file. `name`: that of the profile, or `field_N`. `numbers`: its number in each
- * record, in the profile's unit, NaN where it has none. `pairs`: the same of a field that is a list of two numbers, null
- * without any. `others`: all other values, by the number of the record from 1.
+ * A field of the records of a file. `name`: its name in the FIT profile, or `field_N`. `numbers`: its value in each record, in the unit of
+ * the profile, NaN if missing. `pairs`: the same for a field that is a list of two numbers, otherwise null. `others`: all other values, by
+ * record number from 1.
  */
 export type RecordField = Readonly<{
   number: number
@@ -22,13 +22,13 @@ export type RecordField = Readonly<{
   others: ReadonlyMap<number, FitValue>
 }>
 
-/** The teeth of the chainring and the sprocket that are in use in each record, NaN while not known; null without any gear change. */
+/** Teeth of the chainring and the sprocket in use at each record, NaN if unknown; null without any gear change. */
 type RecordGears = Readonly<{ front: Float64Array; rear: Float64Array }>
 
 /**
- * The records of a file, by field. `timesMs`: ms since 1970, NaN of a record without a time. `beatsHr`: the heart rate by the beats
- * that a strap has kept, NaN where it has none; null without such beats. `leftOut`: how many records and values are missing, because
- * there are more than any device writes.
+ * The records of a file, by field. `timesMs`: ms since 1970, NaN for a record without a time. `beatsHr`: heart rate computed from the beats
+ * that a strap stored, NaN for a record without beats; null if the file has none. `leftOut`: how many records and values are missing
+ * because the limits below are reached.
  */
 export type FitRecords = Readonly<{
   count: number
@@ -39,9 +39,9 @@ export type FitRecords = Readonly<{
   leftOut: number
 }>
 
-/** Room for the numbers of all fields: 40 of them in each second of five days. */
+/** Maximum number of values in all columns: 40 fields a second for five days. */
 const MAX_NUMBERS = 20_000_000
-/** The most values that are not numbers: ten for each second of a day. A hostile file may have nothing else. */
+/** Maximum number of values that are not numbers: ten a second for a day. A hostile file may hold nothing else. */
 const MAX_OTHERS = 1_000_000
 
 type OpenField = {
@@ -51,11 +51,14 @@ type OpenField = {
   pair: [Float64Array, Float64Array] | undefined
   others: Map<number, FitValue>
 }
-/** How a field of a definition is read: as one or two numbers of `width` bytes, or as any value. `all`: its places, if it may hold more values. */
+/**
+ * How a field of a definition is read: as one or two numbers of `width` bytes, or as any value if `read` is undefined. `all`: its places in
+ * the message if it may hold more values.
+ */
 type Step = { place: Field; field: OpenField; read: NumberReader | undefined; width: number; all: Field[] }
 type Definition = FitMessage['definition']
 
-/** Makes a reader of record messages, one after the other, into columns; `expected` is their number. */
+/** Makes a reader that collects record messages in columns. `expected`: how many records there are. */
 export function recordsReader(expected: number) {
   const fields = new Map<number, OpenField>()
   const steps = new WeakMap<Definition, Step[]>()
@@ -111,7 +114,7 @@ export function recordsReader(expected: number) {
     else leftOut += 1
   }
   return {
-    /** Reads the next record and returns its number from 1; undefined when there are more than any device writes. */
+    /** Reads the next record and returns its number from 1; undefined if there is no room left. */
     push(message: FitMessage): number | undefined {
       if (count === capacity) {
         leftOut += 1
@@ -148,7 +151,7 @@ export function recordsReader(expected: number) {
       if (gears.rear) gears.rear[row] = inUse.rear
       return row + 1
     },
-    /** Tells which gears are in use from the next record on, in teeth; NaN where that is not known. */
+    /** Sets the gears in use from the next record on, in teeth; NaN if unknown. */
     shift(teeth: { front: number; rear: number }) {
       inUse = teeth
       if (gears.front || !hasRoom(2)) return

@@ -2,11 +2,11 @@ import type { DeveloperField, Field, FitMessage } from './fit-walker.ts'
 import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S } from './profile.ts'
 import { MESSAGES, type ProfileField } from './profile-fields.ts'
 
-/** A value of a field: texts, whole numbers beyond 2^53 and moments (ISO 8601, UTC) are texts; a list may have gaps. */
+/** The value of a field. Texts, integers beyond 2^53 and timestamps (ISO 8601, UTC) are strings. Missing values in a list are null. */
 export type FitValue = number | string | readonly (number | string | null)[]
 export type FitFields = Readonly<Record<string, FitValue>>
 
-/** How many bytes a value of a base type has, which value stands for nothing, and how it is read. */
+/** The size of a base type in bytes, its invalid value, which means no value, and how a value is read. */
 type BaseType = {
   size: number
   nothing: number | bigint
@@ -21,7 +21,7 @@ const BASE_TYPES: ReadonlyMap<number, BaseType> = new Map<number, BaseType>([
   [0x04, { size: 2, nothing: 0xffff, read: (view, at, little) => view.getUint16(at, little) }],
   [0x05, { size: 4, nothing: 0x7fffffff, read: (view, at, little) => view.getInt32(at, little) }],
   [0x06, { size: 4, nothing: 0xffffffff, read: (view, at, little) => view.getUint32(at, little) }],
-  // The bit patterns for no value are not numbers anyway.
+  // The invalid bit patterns of floats are NaN.
   [0x08, { size: 4, nothing: Number.NaN, read: (view, at, little) => view.getFloat32(at, little) }],
   [0x09, { size: 8, nothing: Number.NaN, read: (view, at, little) => view.getFloat64(at, little) }],
   [0x0a, unsigned8(0)],
@@ -32,9 +32,9 @@ const BASE_TYPES: ReadonlyMap<number, BaseType> = new Map<number, BaseType>([
   [0x10, { size: 8, nothing: 0n, read: (view, at, little) => view.getBigUint64(at, little) }],
 ])
 const STRING = 0x07
-/** The type of bytes that nothing describes. */
+/** The base type `byte`: bytes without a description. */
 export const BYTE = 0x0d
-/** The upper bits of a base type say how its bytes are ordered. */
+/** Masks the upper bits of a base type, which give the byte order. */
 const TYPE_BITS = 0x1f
 
 function unsigned8(nothing: number): BaseType {
@@ -42,8 +42,8 @@ function unsigned8(nothing: number): BaseType {
 }
 
 /**
- * Reads the fields of a message by their names in the profile, scaled to the profile's units; a field that the profile does not
- * know is `field_N` with its raw value. Fields without a value are left out, and the field with the number `except`.
+ * Reads the fields of a message by their names in the FIT profile, scaled to the units of the profile. A field that the profile does not
+ * define is named `field_N` and has its raw value. Leaves out fields without a value, and the field with number `except`.
  */
 export function readFields(message: FitMessage, except?: number): FitFields {
   const { definition } = message
@@ -60,26 +60,26 @@ export function readFields(message: FitMessage, except?: number): FitFields {
   return fields
 }
 
-/** Reads a field of a message, see readFields: several values as a list; undefined when it has none. */
+/** Reads a field of a message as readFields does. Returns several values as a list; undefined if the field has no value. */
 export function readFieldValue(message: FitMessage, place: Field): FitValue | undefined {
   const field = MESSAGES.get(message.definition.number)?.fields.get(place.number)
   const raw = readRaw(message, place)
   return (raw && (field ? scaleField(raw, field) : simplify(raw))) ?? undefined
 }
 
-/** Reads the first value of a field of a message if it is a number, else nothing. */
+/** Reads the first value of a field. Returns a list that holds it if it is a number, otherwise an empty list. */
 export function readFirst(message: FitMessage, number: number): number[] {
   const place = message.definition.fields.find((field) => field.number === number)
   const [raw] = (place && readRaw(message, place)) ?? []
   return typeof raw === 'number' ? [raw] : []
 }
 
-/** Returns the value of a field that has one in the profile: of several the first, of texts the first that is not empty. */
+/** Returns the first value of a field, skipping empty texts; null if there is none. */
 export function firstOf(value: FitValue | undefined): number | string | null {
   return (typeof value === 'object' ? value : [value]).find((one) => one !== '') ?? null
 }
 
-/** Whether a field has a base type of the protocol and a fitting size; other fields have no readable value. */
+/** Reports whether a field has a known base type and a size that fits it. Other fields cannot be read. */
 export function isReadable({ size, type }: Pick<Field, 'size' | 'type'>): boolean {
   const number = type & TYPE_BITS
   if (number === STRING || number === BYTE) return true
@@ -87,16 +87,19 @@ export function isReadable({ size, type }: Pick<Field, 'size' | 'type'>): boolea
   return base !== undefined && size % base.size === 0
 }
 
-/** Returns how many bytes one value of a place has: all of them in a text, a list of bytes, and where the size does not fit. */
+/**
+ * Returns the size of one value of a field in bytes: the whole field if it is a text or a list of bytes, or if its size does not fit the
+ * base type.
+ */
 export function valueSizeOf({ size, type }: Pick<Field, 'size' | 'type'>): number {
   const base = BASE_TYPES.get(type & TYPE_BITS)
   return base && size % base.size === 0 ? Math.min(base.size, size) : size
 }
 
-/** Reads a number of a message at an offset, in the profile's unit; NaN where it stands for nothing. */
+/** Reads a number at an offset of a message, in the unit of the profile; NaN for the invalid value. */
 export type NumberReader = (view: DataView, offset: number, little: boolean) => number
 
-/** Makes the reader of a number of `size` bytes; undefined for a field that holds something else. */
+/** Makes the reader of a number of `size` bytes; undefined if the field holds anything else. */
 export function makeNumberReader(
   { size, type }: Pick<Field, 'size' | 'type'>,
   field: ProfileField | undefined,
@@ -113,10 +116,13 @@ export function makeNumberReader(
 
 const appReaders = new Map<number, NumberReader | undefined>()
 
-/** The bytes of a message, and their order. */
+/** The bytes of a message, and their byte order. */
 type Bytes = { bytes: Uint8Array; definition: { little: boolean } }
 
-/** Reads the value of a field of an app by its described type: a number, text or list, else its bytes; undefined when there is none. */
+/**
+ * Reads the value of a developer field by its described type: a number, text or list. Returns its bytes if they do not fit the type;
+ * undefined without a value.
+ */
 export function readAppField(
   message: Bytes,
   place: Pick<DeveloperField, 'offset' | 'size'>,
@@ -142,7 +148,7 @@ export function readAppField(
 
 type RawValues = readonly (number | bigint | string | null)[]
 
-/** Reads the raw values of a place in a message; undefined when all of them stand for nothing, or none can be read. */
+/** Reads the raw values of a field; undefined if none can be read or all are invalid. */
 function readRaw(
   { bytes, definition }: Bytes,
   { offset, size, type }: { offset: number; size: number; type: number },
@@ -150,11 +156,11 @@ function readRaw(
   const number = type & TYPE_BITS
   const part = bytes.subarray(offset, offset + size)
   if (number === STRING) {
-    // A list of texts has a zero after each; some of them may be empty.
+    // In a list of texts a zero follows each text. Texts may be empty.
     const texts = new TextDecoder().decode(part).replaceAll('\ufffd', '').replace(/\0+$/, '')
     return texts === '' ? undefined : texts.split('\0')
   }
-  // A byte list has no gaps: it stands for nothing only as a whole.
+  // A list of bytes has no gaps: only all bytes together can be invalid.
   if (number === BYTE) return part.every((byte) => byte === 0xff) ? undefined : [...part]
   const base = BASE_TYPES.get(number)
   if (!base || size === 0 || size % base.size !== 0) return undefined
@@ -174,12 +180,12 @@ function scaleField(raw: RawValues, field: ProfileField): FitValue | null {
     if (typeof value === 'bigint') return plainOf(value)
     if (typeof value !== 'number') return value
     if (!isTime) return value / scale - offset
-    // Below the first absolute time, the number counts seconds since the device was switched on and stays a number.
+    // Below the first absolute time, a value counts seconds since the device was switched on and stays a number.
     return value < FIRST_ABSOLUTE_TIME ? value : dateOf(value).toISOString()
   })
   if (isList) return scaled
   const [first = null, ...more] = scaled
-  // Devices leave old memory behind the end of a text.
+  // Some devices leave old memory after the end of a text.
   const isOne = typeof raw[0] === 'string' ? raw[0] !== '' : more.every((value) => value === null)
   return isOne ? first : scaled
 }

@@ -1,6 +1,6 @@
 import { NO_TIME, TIMESTAMP } from './profile.ts'
 
-/** Why bytes are not a whole FIT file, or not yet. `not_fit`: they never become one. */
+/** Why bytes are not a whole FIT file. `not_fit`: they can never become a FIT file. */
 type WalkFault =
   | 'empty'
   | 'reserved'
@@ -11,9 +11,9 @@ type WalkFault =
   | 'too_many_parts'
 
 /**
- * The whole parts at the front of a file, their length in bytes, and the reason why the bytes behind them are not a further
- * part; `fault` is null when there are none. `padding`: those bytes are zeros, or fewer than a header has, and so hold
- * nothing of an activity. `isBehind`: they are no FIT, behind a whole part.
+ * The whole parts at the start of a file, their total length in bytes, and why the bytes after them are not another part; `fault` is null
+ * if no bytes follow. `padding`: those bytes are zeros or shorter than a header, so they hold no activity. `isBehind`: they are not FIT and
+ * follow a whole part.
  */
 export type FitWalk<Part> = {
   parts: Part[]
@@ -21,29 +21,29 @@ export type FitWalk<Part> = {
   fault: { code: WalkFault; reason: string; padding: boolean; isBehind: boolean } | null
 }
 
-/** Reads one part of a file: receives each of its messages, and returns the content of the part at its end. */
+/** Reads one part of a file: receives each of its messages, and returns its content at the end. */
 export type PartReader<Part> = {
   onMessage(message: FitMessage): void
-  /** `complete`: whether every message could be walked over to the declared end. */
+  /** `complete`: whether messages were read up to the declared end. */
   end(complete: boolean): Part
 }
 
-/** The header lengths of the protocol: without and with a checksum. */
+/** The header lengths of the protocol, bytes: without and with a checksum. */
 export const HEADER_SIZES: readonly number[] = [12, 14]
 const MIN_HEADER = 12
 const CRC_BYTES = 2
-/** Bytes needed for the checksum only are read in pieces of this size. */
+/** Size of the pieces in which bytes are read that only the checksum needs. */
 const PIECE_BYTES = 64 * 1_024
-/** A device chains a few parts; a small file of a million empty ones would keep the process busy for seconds. */
+/** Maximum number of chained parts. A device chains a few; a small file with a million empty parts would block the process for seconds. */
 const MAX_PARTS = 500
-/** A device has some dozens of definitions; a hostile file may hold nothing else. */
+/** Maximum number of remembered definitions. A device has some dozens; a hostile file may hold nothing else. */
 const MAX_SEEN = 500
 const NOTHING: Uint8Array = new Uint8Array()
 
 /**
- * Makes a walker over the FIT parts chained in one file (FIT protocol, "Chained FIT Files"), which reads its bytes piece by
- * piece: header, declared length and checksum of each part. A file of any size needs no more memory than a piece and its
- * longest message. Never throws on bytes.
+ * Makes a walker over the FIT parts chained in one file (FIT protocol, "Chained FIT Files"). It reads the bytes piece by piece and checks
+ * header, declared length and checksum of each part. A file of any size needs no more memory than a piece and the longest message. Never
+ * throws because of the bytes.
  */
 export function makeFitWalker<Part>(openPart: () => PartReader<Part>) {
   const walk = walkFit(openPart)
@@ -59,7 +59,7 @@ export function makeFitWalker<Part>(openPart: () => PartReader<Part>) {
     held = held.subarray(place)
   }
   return {
-    /** Reads the next bytes; returns false when no further ones can change the result. */
+    /** Reads the next bytes. Returns false if further bytes cannot change the result. */
     push(bytes: Uint8Array): boolean {
       held = held.length === 0 ? bytes : Buffer.concat([held, bytes])
       feed(false)
@@ -89,7 +89,7 @@ function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Pa
     }
     if (!HEADER_SIZES.includes(size)) {
       if (parts.length > 0) return stop(...faultOfRest(yield* readRest(first)))
-      // A share that reserves the size first, or writes the header last, shows zeros where the header will be.
+      // A network share that reserves space first, or writes the header last, shows zeros in place of the header.
       if (size === 0) return stop('reserved', 'it holds zeros where its header belongs')
       return stop('not_fit', 'it does not start with a FIT header')
     }
@@ -103,9 +103,9 @@ function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Pa
       return stop(...faultOfRest(yield* readRest(Uint8Array.of(size, ...more))))
     const header = Uint8Array.of(size, ...more)
     const dataSize = new DataView(header.buffer).getUint32(4, true)
-    // Recorders write the length when the ride ends; until then it is zero.
+    // Devices write the length when the ride ends; until then it is zero.
     if (dataSize === 0 && parts.length === 0) {
-      return stop('growing', 'its header gives no length yet, as in a file that is being recorded')
+      return stop('growing', 'its header has no length yet, as in a file that is still being recorded')
     }
     if (isOther) return stop('not_fit', 'it does not start with a FIT header')
     const part = openPart()
@@ -113,14 +113,14 @@ function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Pa
     if (typeof end === 'number') return stop('incomplete', `${end} bytes are missing at its end`)
     if (end === 'bad_checksum') {
       const which = parts.length === 0 ? 'its checksum' : `the checksum of part ${parts.length + 1}`
-      return stop('bad_checksum', `${which} is wrong: bytes in it are damaged or not written yet`)
+      return stop('bad_checksum', `${which} is wrong: its bytes are damaged or not written yet`)
     }
     parts.push(part.end(end === 'complete'))
     wholeBytes += size + dataSize + CRC_BYTES
   }
 }
 
-/** Reads messages and checksum of a part. Returns how many bytes are missing when it is cut. */
+/** Reads the messages and the checksum of a part. Returns how many bytes are missing if the part is truncated. */
 function* readPart(
   { header, dataSize }: { header: Uint8Array; dataSize: number },
   { onMessage }: PartReader<unknown>,
@@ -148,7 +148,7 @@ function* readPart(
   return complete ? 'complete' : 'unreadable'
 }
 
-/** The checksum of the longer header may be left out as zero. */
+/** In a header of 14 bytes the checksum may be zero, which means none. */
 function isHeaderRight(header: Uint8Array): boolean {
   if (header.length === MIN_HEADER) return true
   const own = (header[12] ?? 0) | ((header[13] ?? 0) << 8)
@@ -177,29 +177,29 @@ function* readRest(first: Uint8Array): ByteReader<Rest> {
   }
 }
 
-/** The FIT checksum of each byte: CRC-16 with the reflected polynomial 0xA001. */
+/** The FIT checksum of each possible byte: CRC-16 with the reflected polynomial 0xA001. */
 const CRC_TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >> 1) ^ 0xa001 : crc >> 1
   return crc
 })
 
-/** Continues a FIT checksum over more bytes; it begins with 0, and over a part with its own checksum it is 0 again. */
+/** Continues a FIT checksum over more bytes. It starts at 0, and is 0 again after a part that ends in its correct checksum. */
 export function fitCrc(crc: number, bytes: Uint8Array): number {
   let sum = crc
   for (let i = 0; i < bytes.length; i++) sum = (sum >> 8) ^ (CRC_TABLE[(sum ^ (bytes[i] ?? 0)) & 0xff] ?? 0)
   return sum
 }
 
-/** Reads bytes: yields how many of the next ones it needs, and is given fewer only at the end of the file. */
+/** A reader that yields how many bytes it needs next. It gets fewer only at the end of the file. */
 type ByteReader<T> = Generator<number, T, Uint8Array>
 
-/** One message of a FIT file, valid until the next one. `time` is in seconds as FIT counts them, null when it has none. */
+/** One message of a FIT file, valid until the next one is read. `time` is in FIT seconds, null without a timestamp. */
 export type FitMessage = { number: number; time: number | null; bytes: Uint8Array; definition: Definition }
 
-/** A field in the bytes of a message; `type` is its base type (FIT protocol, "Base Types"). */
+/** Where a field lies in the bytes of a message. `type` is its base type (FIT protocol, "Base Types"). */
 export type Field = { number: number; offset: number; size: number; type: number }
-/** A field of an app, described in the file. */
+/** A developer field: a field that an app describes in the file. */
 export type DeveloperField = { number: number; offset: number; size: number; developer: number }
 type Definition = {
   number: number
@@ -210,8 +210,8 @@ type Definition = {
 }
 
 /**
- * Walks over the `dataSize` bytes of messages of one FIT part (FIT protocol, "Record Format") and calls `onMessage` with each
- * data message. Returns whether it reached the end; it stops at bytes that do not follow the protocol.
+ * Walks over the `dataSize` bytes of messages of one FIT part (FIT protocol, "Record Format") and calls `onMessage` with each data message.
+ * Returns whether it reached the end: it stops at bytes that violate the protocol.
  */
 function* walkMessages(dataSize: number, onMessage: (message: FitMessage) => void): ByteReader<boolean> {
   const definitions = new Map<number, Definition>()
@@ -239,7 +239,7 @@ function* walkMessages(dataSize: number, onMessage: (message: FitMessage) => voi
     const stamp = readNumber(message, TIMESTAMP, 4)
     const stamped = stamp !== undefined && stamp !== NO_TIME
     if (stamped) clock = stamp
-    // A compressed header carries the low five bits of the time, counted on from the last whole one.
+    // A compressed header holds the low five bits of the time, relative to the last full timestamp.
     else if (compressed) clock += ((header & 0x1f) - clock) & 0x1f
     if (stamped || compressed) message.time = clock
     onMessage(message)
@@ -247,7 +247,7 @@ function* walkMessages(dataSize: number, onMessage: (message: FitMessage) => voi
   return true
 }
 
-/** Reads a field of a message as an unsigned number; undefined when the message has no such field of `size` bytes. */
+/** Reads a field of a message as an unsigned number; undefined if the message has no such field of `size` bytes. */
 export function readNumber({ bytes, definition }: FitMessage, number: number, size: 1 | 2 | 4) {
   const field = definition.fields.find((each) => each.number === number && each.size === size)
   if (!field) return undefined
@@ -258,7 +258,10 @@ export function readNumber({ bytes, definition }: FitMessage, number: number, si
     : view.getUint32(field.offset, definition.little)
 }
 
-/** Reads a definition. Some devices repeat the same few before nearly every message: `seen` holds those before, by their bytes. */
+/**
+ * Reads a definition. `seen` holds earlier definitions by their bytes, because some devices repeat a few of them before nearly every
+ * message.
+ */
 function* readDefinition(
   left: number,
   withDeveloperFields: boolean,

@@ -1,26 +1,26 @@
 import { type FitFields, firstOf } from './fit-values.ts'
 import { FIRST_ABSOLUTE_TIME } from './profile.ts'
 
-/** Events are counted in this part of a second, and begin again after this many seconds. */
+/** Unit of event times, in parts of a second, and after how many seconds they start again at zero. */
 const TICKS_A_SECOND = 1_024
 const ROLLOVER_S = 0x400000
 const BITS_12 = 0xfff
-/** A heart rate counts until the next beat, for five seconds at most, at every quarter of a second. */
+/** A heart rate counts until the next beat, but at most five seconds, in steps of a quarter of a second. */
 const STEP_S = 0.25
 const MAX_STEPS = 20
-/** The beats and steps of five days. */
+/** Maximum number of heart rates: the beats and steps of five days. */
 const MAX_RATES = 2_000_000
 
 /**
- * Makes a reader of the `hr` messages of a strap that keeps the beats itself, as in water, and sends them later (FIT SDK, "HR
- * messages"): the first one gives the time of an event, the further ones events alone, of 12 bits each.
+ * Makes a reader of `hr` messages (FIT SDK, "HR messages"). Straps that store beats, for example in water, send them later. The first
+ * message anchors an event in time; later messages hold only events, of 12 bits each.
  */
 export function beatsReader() {
   const rates: Array<[timeS: number, bpm: number]> = []
   let anchor: { timeS: number; event: number } | undefined
   let ticks: number | undefined
 
-  /** Returns the times of the events of a message by the strap's own clock, s. */
+  /** Returns the times of the events in a message by the clock of the strap, s. */
   const expand = ({ eventTimestamp, eventTimestamp12 }: FitFields): number[] => {
     const whole = [eventTimestamp ?? []].flat().flatMap((event) => (typeof event === 'number' ? [event] : []))
     const last = whole.at(-1)
@@ -44,7 +44,7 @@ export function beatsReader() {
     rates.push([timeS, bpm])
   }
   return {
-    /** Reads the next message; returns its fields with all events as `eventTimestamp`, and the time of its first beat in FIT seconds. */
+    /** Reads the next message. Returns its fields with all events as `eventTimestamp`, and the time of its first beat in FIT seconds. */
     push(fields: FitFields, time: number | null): { fields: FitFields; time: number | null } {
       const events = expand(fields)
       const [first] = events
@@ -62,14 +62,16 @@ export function beatsReader() {
       const own = time ?? (Number.isNaN(timeS) ? null : timeS + first - start)
       return { fields: { ...fields, eventTimestamp: events }, time: own }
     },
-    /** Computes the heart rate of each record from the beats since the one before it, NaN without any; null without beats. */
+    /**
+     * Computes the heart rate of each record from the beats since the record before it, NaN without beats; null if the file has no beats.
+     */
     merge(timesS: Float64Array): Float64Array | null {
       return rates.length > 0 ? mergeRates(timesS, rates) : null
     },
   }
 }
 
-/** Does what HrMesgUtils.mergeHeartRates of the FIT SDK does. */
+/** Computes the same as HrMesgUtils.mergeHeartRates of the FIT SDK. */
 function mergeRates(timesS: Float64Array, rates: ReadonlyArray<readonly [number, number]>): Float64Array {
   const merged = new Float64Array(timesS.length).fill(Number.NaN)
   let next = 0

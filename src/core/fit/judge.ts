@@ -14,9 +14,10 @@ import {
 } from './profile.ts'
 
 /**
- * A FIT activity: `sizeBytes` is its length, which is the file's unless something follows it that is no FIT. `startedAt` and `endedAt` are null when all times of the file count from the start of the device. `starts`:
- * all times that may count as the start, in UTC; `otherStarts`: those that are far from `startedAt`, also by the clock of the device,
- * which is `utcOffsetS` from UTC. `timerS`: how long the timer ran in all sessions, 0 when none says it.
+ * A FIT activity. `sizeBytes`: its length, without bytes after it that are not FIT. `startedAt`, `endedAt`: null if all times in the file
+ * count from when the device was switched on. `starts`: every time that may count as the start, UTC. `otherStarts`: start times far from
+ * `startedAt`, including those by the clock of the device, which is `utcOffsetS` ahead of UTC. `timerS`: timer seconds of all sessions, 0
+ * if none has any.
  */
 export type WholeFit = {
   startedAt: Date | null
@@ -32,24 +33,24 @@ export type WholeFit = {
 
 export type FitVerdict =
   | ({ verdict: 'whole' } & WholeFit)
-  /** `whole`: the activity in front of padding that may still become something */
+  /** `whole`: the activity before padding that may still be overwritten */
   | { verdict: 'unready'; code: string; reason: string; whole?: WholeFit }
   | { verdict: 'refused'; code: string; reason: string }
 
 /**
- * Makes the judge of one file, which reads its bytes piece by piece: whether it is a whole FIT activity by header, declared
- * length and checksum of every chained part, with an activity among them and records in it. `unready` is a file that may
- * still become whole (being written, cut, damaged, its place on the disk reserved and not filled); `refused` never becomes
- * an activity. What follows a whole activity and is no FIT does not count. `startedAt` is the first session's start, else the first
- * record; `endedAt` the last record. `sport` is the profile's name, `multisport` when sessions differ, null when no message gives one.
- * Its `push` reads the next bytes and returns false when no further ones can change the verdict, which `end` returns. Never throws.
+ * Makes the judge of one file. It reads the bytes piece by piece and decides whether they are a whole FIT activity: header, declared length
+ * and checksum of every chained part are right, and a part is an activity with records. An `unready` file may still become whole: it is
+ * being written, truncated or damaged, or its reserved space is not filled yet. A `refused` file never becomes an activity. Bytes after a
+ * whole activity that are not FIT do not count. `startedAt` is the start of the first session, otherwise the first record; `endedAt` is the
+ * last record. `sport` is the name in the profile, `multisport` if sessions differ, null if no message has a sport. `push` reads the next
+ * bytes and returns false if further bytes cannot change the verdict; `end` returns the verdict. Never throws.
  */
 export function makeFitJudge() {
   const walker = makeFitWalker(factsReader)
   return { push: walker.push, end: () => judgeWalk(walker.end()) }
 }
 
-/** Judges bytes in memory, see makeFitJudge. */
+/** Judges bytes in memory as makeFitJudge does. */
 export function judgeFit(bytes: Uint8Array): FitVerdict {
   const judge = makeFitJudge()
   judge.push(bytes)
@@ -82,16 +83,15 @@ function judgeActivity(parts: readonly FitFacts[], sizeBytes: number): FitVerdic
   const records = parts.reduce((sum, part) => sum + part.records, 0)
   if (records === 0) {
     return parts.every((part) => part.complete)
-      ? refused('no_records', 'it is a FIT activity without a single record')
-      : refused('unreadable', 'its messages cannot be read, although its checksum is right')
+      ? refused('no_records', 'it is a FIT activity without records')
+      : refused('unreadable', 'its messages cannot be read, although its checksum is correct')
   }
   const sessions = parts.flatMap((part) => part.sessionStarts)
   const runs = parts.flatMap((part) => part.runs)
   const created = parts.flatMap((part) => part.createdAt ?? [])
   const start = [sessions, runs, created].map((times) => smallest(times.filter(isReal))).find(isKnown)
   const relative = [sessions, runs, created].map(smallest).find(isKnown)
-  if (relative === undefined)
-    return refused('no_time', 'it is a FIT activity in which nothing says when it was')
+  if (relative === undefined) return refused('no_time', 'it is a FIT activity without a start time')
   const isInside = (time: number) => start !== undefined && time >= start
   const isFar = (time: number) => start === undefined || Math.abs(time - start) > RUN_GAP_S
   const utcOffsets = parts.flatMap((part) => part.utcOffset ?? [])
@@ -136,25 +136,23 @@ function refuseOther(parts: readonly FitFacts[]): FitVerdict {
   const type = parts.map((part) => part.fileType).find((number) => number !== null)
   if (type === undefined) return refused('not_activity', 'the FIT file is not an activity')
   const name = FILE_TYPES.get(type)
-  const kind = name
-    ? `a FIT file of the type ${name}`
-    : `a FIT file of a type that is the device maker's own (number ${type})`
-  return refused('not_activity', `it is ${kind}, and no activity`)
+  const kind = name ? `a FIT file of type "${name}"` : `a FIT file of the manufacturer-specific type ${type}`
+  return refused('not_activity', `it is ${kind}, not an activity`)
 }
 
-/** The few facts of a part that distinguish an activity from other FIT files. Times are seconds as FIT counts them. */
+/** The facts that distinguish an activity from other FIT files. Times are FIT seconds. */
 type FitFacts = ReturnType<ReturnType<typeof factsReader>['end']>
 
-/** A hostile file may hold nothing but sessions, or leaps in time; an activity has a few. */
+/** Maximum number of sessions and runs. An activity has a few; a hostile file may hold nothing else. */
 const MAX_TIMES = 1_000
-/** Records further apart than this are two runs, and starts that are as near count as one, s. */
+/** Records further apart than this belong to two runs, and start times this close count as the same, s. */
 const RUN_GAP_S = 2 * 60
-/** Zones differ by quarters of an hour, s. */
+/** Offsets of time zones are multiples of this, s. */
 const QUARTER_S = 15 * 60
-/** More than any zone has, s. */
+/** Limit of a time zone offset, s: no zone has more. */
 const MAX_OFFSET_S = 15 * 3_600
 
-/** Makes the reader of one part's facts; fields of a type or size that the profile does not know count as missing. */
+/** Makes the reader of the facts of one part. Fields whose type or size the profile does not define count as missing. */
 function factsReader() {
   const facts = {
     fileType: null as number | null,
@@ -164,7 +162,7 @@ function factsReader() {
     timerS: 0,
     sports: [] as number[],
     records: 0,
-    /** the first record, and each one that is far from the one before it */
+    /** times of the first record, and of each record far from the one before it */
     runs: [] as number[],
     lastRecordAt: null as number | null,
     /** the wall clock of the device minus UTC, s */

@@ -1,4 +1,4 @@
-/** A field of the profile: `value = raw / scale - offset`, in its unit. `isTime`: FIT seconds of a moment. */
+/** A field of the FIT profile: `value = raw / scale - offset`, in its unit. `isTime`: the raw value is a date in FIT seconds. */
 export type ProfileField = Readonly<{
   name: string
   scale: number
@@ -9,8 +9,8 @@ export type ProfileField = Readonly<{
 type ProfileMessage = Readonly<{ name: string; fields: ReadonlyMap<number, ProfileField> }>
 
 /**
- * The messages of the FIT profile, each with its number and name before its fields: names with consecutive numbers; a number before
- * a name is that of the field. `[]`: it holds a list, `@`: a moment, `/N`: its scale, `-N`: its offset, which may be negative.
+ * The messages of the FIT profile: number, name and fields of each. Field names have consecutive numbers; a number before a name is the
+ * number of that field. `[]` marks a list, `@` a timestamp, `/N` the scale, `-N` the offset, which may be negative.
  */
 const PROFILE = `
   0 fileId: type, manufacturer, product, serialNumber, timeCreated@, number, 8 productName
@@ -280,6 +280,7 @@ const PROFILE = `
   471 sleepDisruptionOvernightSeverity: severity, 253 timestamp@
 `
 
+/** The messages of the FIT profile, by number. */
 export const MESSAGES: ReadonlyMap<number, ProfileMessage> = new Map(
   PROFILE.split(/^ {2}(?=\d)/m)
     .slice(1)
@@ -289,7 +290,7 @@ export const MESSAGES: ReadonlyMap<number, ProfileMessage> = new Map(
     }),
 )
 
-/** Reads the fields of a message, see PROFILE. */
+/** Parses the fields of a message in PROFILE. */
 function parseFields(list: string): ReadonlyMap<number, ProfileField> {
   const fields = new Map<number, ProfileField>()
   let number = 0

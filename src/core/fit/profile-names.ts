@@ -1,6 +1,6 @@
 import { namesByNumber } from './profile.ts'
 
-/** The profile's names of the kinds of events, by their numbers. */
+/** Event names of the FIT profile, by number. */
 export const EVENTS =
   namesByNumber(`0, timer, 3, workout, workoutStep, powerDown, powerUp, offCourse, session, lap, coursePoint, battery, virtualPartnerPace, hrHighAlert, hrLowAlert,
   speedHighAlert, speedLowAlert, cadHighAlert, cadLowAlert, powerHighAlert, powerLowAlert, recoveryHr, batteryLow, timeDurationAlert,
@@ -8,13 +8,13 @@ export const EVENTS =
   rearGearChange, riderPositionChange, elevHighAlert, elevLowAlert, commTimeout, 54, autoActivityDetect, 56, diveAlert, diveGasSwitched, 71,
   tankPressureReserve, tankPressureCritical, tankLost, 75, radarThreatAlert, tankBatteryLow, 81, tankPodConnected, tankPodDisconnected`)
 
-/** The profile's names of what an event says, by their numbers. */
+/** event_type names of the FIT profile, by number. */
 export const EVENT_TYPES = namesByNumber(
   `0, start, stop, consecutiveDepreciated, marker, stopAll, beginDepreciated, endDepreciated, endAllDepreciated, stopDisable,
   stopDisableAll`,
 )
 
-/** The profile's names of makers of devices, by their numbers. */
+/** Manufacturer names of the FIT profile, by number. */
 export const MANUFACTURERS =
   namesByNumber(`1, garmin, garminFr405Antfs, zephyr, dayton, idt, srm, quarq, ibike, saris, sparkHk, tanita, echowell, dynastreamOem, nautilus, dynastream, timex,
   metrigear, xelic, beurer, cardiosport, aAndD, hmm, suunto, thitaElektronik, gpulse, cleanMobile, pedalBrain, peaksware, saxonar, lemondFitness,
@@ -37,7 +37,7 @@ export const MANUFACTURERS =
   eoSwimbetter, mywhoosh, ravemen, tektroRacingProducts, daradInnovationCorporation, cycloptim, 337, runna, 339, zepp, peloton, carv, tissot, 345,
   realVelo, wetech, jespr, huawei, gotoes, cadenceApp, unaWatch, tymewear, exposureLights, fortoCycling, 5759, actigraphcorp`)
 
-/** The profile's names of Garmin's products, by their numbers. */
+/** Garmin product names of the FIT profile, by number. */
 export const GARMIN_PRODUCTS =
   namesByNumber(`1, hrm1, axh01, axb01, axb02, hrm2ss, dsiAlf02, hrm3ss, hrmRunSingleByteProductId, bsm, bcm, axs01, hrmTriSingleByteProductId,
   hrm4RunSingleByteProductId, fr225SingleByteProductId, gen3BsmSingleByteProductId, gen3BcmSingleByteProductId, 22, hrmFitSingleByteProductId, 255,
@@ -99,7 +99,7 @@ export const GARMIN_PRODUCTS =
   trainingPeaksVirtualAndroid, trainingPeaksVirtualWindows, trainingPeaksVirtualMacOs, trainingPeaksVirtualAppleTv, 65531, connectiqSimulator,
   androidAntplusPlugin, 65534, connect`)
 
-/** The profile's names of kinds of sports, by their numbers. */
+/** sub_sport names of the FIT profile, by number. */
 export const SUB_SPORTS =
   namesByNumber(`0, generic, treadmill, street, trail, track, spin, indoorCycling, road, mountain, downhill, recumbent, cyclocross, handCycling, trackCycling,
   indoorRowing, elliptical, stairClimbing, lapSwimming, openWater, flexibilityTraining, strengthTraining, warmUp, match, exercise, challenge,
@@ -112,32 +112,32 @@ export const SUB_SPORTS =
   tableTennis, overland, trollingMotor, 110, flyCanopy, flyParaglide, flyParamotor, flyPressurized, flyNavigate, flyTimer, flyAltimeter, flyWx,
   flyVfr, flyIfr, 121, dynamicApnea, 123, enduro, rucking, rally, poolTriathlon, eBikeEnduro, 254, all`)
 
-/** The profile's names of reasons for the end of a lap, by their numbers. */
+/** lap_trigger names of the FIT profile, by number. */
 export const LAP_TRIGGERS = namesByNumber(
   `0, manual, time, distance, positionStart, positionLap, positionWaypoint, positionMarked, sessionEnd, fitnessEquipment`,
 )
 
-/** The profile's names of kinds of laps, by their numbers. */
+/** intensity names of the FIT profile, by number. */
 export const INTENSITIES = namesByNumber(`0, active, rest, warmup, cooldown, recovery, interval, other`)
 
-/** The profile's names of states of a battery, by their numbers. */
+/** battery_status names of the FIT profile, by number. */
 export const BATTERY_STATUSES = namesByNumber(`1, new, good, ok, low, critical, charging, unknown`)
 
-/** The profile's names of connection types, by number. */
+/** source_type names of the FIT profile, by number. */
 export const SOURCE_TYPES = namesByNumber(`0, ant, antplus, bluetooth, bluetoothLowEnergy, wifi, local`)
 
-/** The profile's names of kinds of ANT+ devices, by their numbers. */
+/** ANT+ device type names of the FIT profile, by number. */
 export const ANT_DEVICE_TYPES =
   namesByNumber(`1, antfs, 11, bikePower, environmentSensorLegacy, 15, multiSportSpeedDistance, control, fitnessEquipment, bloodPressure, geocacheNode,
   lightElectricVehicle, 25, envSensor, racquet, controlHub, 31, muscleOxygen, 34, shifting, bikeLightMain, bikeLightShared, 38, exd, 40, bikeRadar,
   46, bikeAero, 119, weightScale, heartRate, bikeSpeedCadence, bikeCadence, bikeSpeed, strideSpeedDistance`)
 
-/** The profile's names of kinds of Bluetooth devices, by their numbers. */
+/** Bluetooth device type names of the FIT profile, by number. */
 export const BLE_DEVICE_TYPES = namesByNumber(
   `0, connectedGps, heartRate, bikePower, bikeSpeedCadence, bikeSpeed, bikeCadence, footpod, bikeTrainer`,
 )
 
-/** The profile's names of kinds of sensors inside a device, by their numbers. */
+/** local_device_type names of the FIT profile, by number. */
 export const LOCAL_DEVICE_TYPES = namesByNumber(
   `0, gps, glonass, gpsGlonass, accelerometer, barometer, temperature, 10, whr, 12, sensorHub`,
 )

@@ -1,4 +1,4 @@
-/** Numbers of messages and fields as the FIT profile fixes them. */
+/** Message and field numbers of the FIT profile. */
 export const FILE_ID = { message: 0, type: 0, createdAt: 4 }
 export const SPORT = { message: 12, sport: 0 }
 export const SESSION = { message: 18, startedAt: 2, sport: 5, timer: 8 }
@@ -12,29 +12,28 @@ export const ACTIVITY = { message: 34, localTime: 5 }
 export const FILE_CREATOR = { message: 49 }
 export const FIELD_DESCRIPTION = { message: 206 }
 export const DEVELOPER_DATA_ID = { message: 207 }
-/** The field that holds the time in messages of every kind. */
+/** The field number of the timestamp in messages of every kind. */
 export const TIMESTAMP = 253
 
-/** The file types of an activity and of a workout. */
 export const ACTIVITY_FILE = 4
 export const WORKOUT_FILE = 5
-/** The manufacturer of files that no registered one has made. */
+/** Manufacturer of files that no registered manufacturer has made. */
 export const DEVELOPMENT = 255
 
-/** FIT counts seconds from the last day of 1989, UTC. */
+/** Start of FIT time, seconds since 1970: 31 December 1989, UTC. */
 export const FIT_EPOCH_S = 631_065_600
-/** Below this a FIT time counts seconds since the device was switched on, and gives no date. */
+/** Below this, a FIT time counts seconds since the device was switched on, so it gives no date. */
 export const FIRST_ABSOLUTE_TIME = 0x10000000
-/** The value that stands for no time. */
+/** The invalid value of a FIT time: no time. */
 export const NO_TIME = 0xffffffff
 
-/** The types of FIT files in plain words, by their numbers. */
+/** Types of FIT files in plain words, by number. */
 export const FILE_TYPES =
   namesByNumber(`1, device, settings, sport, activity, workout, course, schedules, 9, weight, totals,
   goals, 14, blood pressure, monitoring a, 20, activity summary, 28, monitoring daily, 32, monitoring b, 34, segment,
   segment list, 40, exd configuration`)
 
-/** The profile's names of the sports, by their numbers. */
+/** Names of sports in the FIT profile, by number. */
 export const SPORTS =
   namesByNumber(`0, generic, running, cycling, transition, fitnessEquipment, swimming, basketball, soccer,
   tennis, americanFootball, training, walking, crossCountrySkiing, alpineSkiing, snowboarding, rowing, mountaineering, hiking,
@@ -45,7 +44,7 @@ export const SPORTS =
   meditation, paraSport, discGolf, teamSport, cricket, rugby, hockey, lacrosse, volleyball, waterTubing, wakesurfing, waterSport,
   archery, mixedMartialArts, motorSports, snorkeling, dance, jumpRope, poolApnea, mobility, geocaching, canoeing, 254, all`)
 
-/** Reads a list of names with consecutive numbers; a number in the list belongs to the name after it. */
+/** Parses a list of names with consecutive numbers. A number in the list belongs to the name after it. */
 export function namesByNumber(list: string): ReadonlyMap<number, string> {
   const names = new Map<number, string>()
   let number = 0

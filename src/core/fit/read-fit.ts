@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import { type DroppedFit, describeFault, type Fault, UnpackError } from './archive.ts'
 import { type FitVerdict, makeFitJudge } from './judge.ts'
 
-/** A FIT file that was read to its end; `contentId` and `sizeBytes` are of what `open` gives. `cut`: bytes are missing or wrong. */
+/**
+ * A FIT file that was read to its end. `contentId` and `sizeBytes` describe the bytes that `open` reads. `cut`: bytes are missing or
+ * damaged.
+ */
 export type ReadFit = DroppedFit & {
   verdict: FitVerdict
   contentId: string
@@ -11,10 +14,10 @@ export type ReadFit = DroppedFit & {
 }
 
 /**
- * Reads a FIT file piece by piece and judges it. `settled`: its bytes are final. Then a file that would be `unready` is
- * `refused`, and padding behind a whole activity is left out, because a FIT file ends where its header says (FIT protocol,
- * "File Header"). If not settled, reading may stop as soon as the file is `unready`, and `contentId` is that of the bytes so
- * far. Returns a Fault when the file cannot be unpacked; throws the error of the source when reading fails.
+ * Reads a FIT file piece by piece and judges it. `settled`: its bytes are final. Then an `unready` file is `refused`, and padding after a
+ * whole activity is left out, because a FIT file ends where its header says (FIT protocol, "File Header"). If not settled, reading may stop
+ * once the file is `unready`, and `contentId` covers only the bytes read so far. Returns a Fault if the file cannot be unpacked. Throws the
+ * error of the source if reading fails.
  */
 export async function readFit(
   file: DroppedFit,
@@ -59,7 +62,7 @@ async function* firstBytes(chunks: AsyncIterable<Uint8Array>, count: number): As
   }
 }
 
-/** Computes the content id of a file: the SHA-256 of its bytes, in hex. The name and the folder do not matter. */
+/** Computes the content id of a file: the SHA-256 of its bytes, in hex. Its name and folder do not matter. */
 export async function contentIdOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of chunks) hash.update(chunk)

@@ -34,9 +34,9 @@ const SMALLER = 'drop its files in smaller archives'
 
 /**
  * Lists the FIT files in a dropped file by its content, whatever its name: FIT, gzip, or zip with FIT files and further zip archives. Names
- * are base names, cleaned, unique, ending in `.fit`. Reads only the directory of an archive, and does not judge the FIT files. `unready` is
- * an archive that may still grow; `refused` one without a FIT file, or one that unpacks to more than `limits`. Throws the error of the
- * source when reading fails.
+ * are base names, cleaned, unique, ending in `.fit`. Reads only the directory of an archive, and does not judge the FIT files. Returns
+ * `unready` for an archive that may still grow, and `refused` for an archive without FIT files or one that unpacks to more than `limits`.
+ * Throws the error of the source if reading fails.
  */
 export async function unpackDropped(
   name: string,
@@ -49,21 +49,21 @@ export async function unpackDropped(
   if (isFormat('zip', front)) return unpackZip(source, limits)
   const isPacked = isFormat('gzip', front)
   const [ending] = /\.(?:zip|gz)$/i.exec(name) ?? []
-  // A file that is empty or begins with zeros may still become an archive.
+  // A file whose first byte is zero may still become an archive.
   if (ending && !isPacked && front[0] && !HEADER_SIZES.includes(front[0]))
-    return refused('not_archive', `it is named ${ending}, but is neither an archive nor a FIT file`)
+    return refused('not_archive', `its name ends in ${ending}, but it is neither an archive nor a FIT file`)
   if (source.sizeBytes > limits.fileBytes) {
     const mib = limits.fileBytes / 1_024 / 1_024
-    return refused('too_large', `it is larger than a FIT file can be (${mib} MiB); check what it holds`)
+    return refused('too_large', `it is larger than any FIT file (${mib} MiB); check its content`)
   }
   const open = () => unpackBytes(source.open(), mostUnpacked(source.sizeBytes, limits))
   return { verdict: 'files', files: [{ name: cleanFitName(name), open }], isPacked }
 }
 
 /**
- * Lists every FIT file in a zip by the archive's directory, and in the zip archives inside it. Their bytes are read when they are
- * opened, and one that cannot be read gives its fault then. Other files are skipped. An archive whose directory is not there yet is
- * `unready`. Throws the error of the source when reading fails.
+ * Lists every FIT file in a zip and in the zip archives inside it, by their directories. The bytes of a file are read when it is opened; if
+ * they cannot be read, its fault is reported then. Skips other files. Returns `unready` if the directory of the archive is missing. Throws
+ * the error of the source if reading fails.
  */
 async function unpackZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
   const list: FileList = { limits, files: [], names: new Set(), entries: 0, bytes: 0 }
@@ -78,7 +78,7 @@ async function unpackZip(source: ByteSource, limits: DropLimits): Promise<Unpack
     : refused('no_fit_inside', 'the archive holds no FIT file')
 }
 
-/** The files of an archive and of those inside it, and how many entries and bytes they have together. */
+/** The files of an archive and the archives inside it, with the total number of entries and bytes. */
 type FileList = {
   limits: DropLimits
   files: DroppedFit[]
@@ -87,7 +87,10 @@ type FileList = {
   bytes: number
 }
 
-/** Archives in an archive, as the exports of services have them, are read; any deeper would be read again for each file in them. */
+/**
+ * How deep archives inside an archive are read: exports of services have one level. A deeper archive would be read again for each file in
+ * it.
+ */
 const MAX_NESTING = 1
 
 async function readZip(source: ByteSource, list: FileList, nesting: number): Promise<void> {
@@ -101,7 +104,7 @@ async function readZip(source: ByteSource, list: FileList, nesting: number): Pro
     )
   const wanted: Array<{ entry: Entry; name: string; most: number }> = []
   for await (const entry of zip.eachEntry()) {
-    // As the archive has it, with any path; only its last part and its ending are used.
+    // The name with any path. Only its last part and its ending are used.
     const { generalPurposeBitFlag, fileNameRaw, extraFields } = entry
     const name = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false)
     if (isSkipped(entry, name) || (!isFit(name) && !isArchive(name))) continue
@@ -114,7 +117,7 @@ async function readZip(source: ByteSource, list: FileList, nesting: number): Pro
     if (list.bytes > totalBytes) throw new UnpackError(tooLarge())
     wanted.push({ entry, name, most })
   }
-  // An archive inside can only be read from its front to its end.
+  // An archive inside another one can only be read forward.
   wanted.sort((a, b) => a.entry.relativeOffsetOfLocalHeader - b.entry.relativeOffsetOfLocalHeader)
   for (const { entry, name, most } of wanted) {
     const fault = judgeEntry(entry, { name, most, nesting })
@@ -129,12 +132,12 @@ async function readZip(source: ByteSource, list: FileList, nesting: number): Pro
   }
 }
 
-// biome-ignore lint/correctness/useYield: the fault comes in place of the first bytes
+// biome-ignore lint/correctness/useYield: it throws before the first bytes
 async function* failing(fault: Fault): AsyncGenerator<Uint8Array> {
   throw new UnpackError(fault)
 }
 
-/** Makes a source of an entry's bytes, which can only be read forward: for an earlier range it begins again. */
+/** Makes a source of the bytes of an entry. They can only be read forward, so an earlier range starts again at the beginning. */
 function forwardSource(zip: ZipFile, entry: Entry): ByteSource {
   type Reading = { chunks: AsyncIterator<Uint8Array>; held: Uint8Array; place: number; isBusy: boolean }
   let last: Reading | undefined
@@ -186,7 +189,7 @@ function isArchive(name: string): boolean {
   return /\.(zip|7z|rar|tar|tgz|tar\.gz)$/i.test(name)
 }
 
-/** Returns whether an entry is a folder, a link, a hidden file, or an extra file of macOS. */
+/** Reports whether an entry is a folder, a link, a hidden file, or a metadata file of macOS. */
 function isSkipped(entry: Entry, name: string): boolean {
   if (name.endsWith('/')) return true
   if (/(^|\/)(\.(?!\.?\/)|__MACOSX\/)/.test(name)) return true
@@ -196,14 +199,17 @@ function isSkipped(entry: Entry, name: string): boolean {
 
 function judgeEntry(entry: Entry, { name, most, nesting }: { name: string; most: number; nesting: number }) {
   if (isArchive(name) && (nesting >= MAX_NESTING || !/\.zip$/i.test(name))) {
-    const kind = nesting >= MAX_NESTING ? 'an archive inside an archive' : 'an archive, but no zip'
-    return refused('archive_inside', `it is ${kind}; unpack it and drop what is inside`)
+    const kind = nesting >= MAX_NESTING ? 'an archive inside an archive' : 'an archive, but not a zip'
+    return refused('archive_inside', `it is ${kind}; unpack it and drop the files inside`)
   }
   if (entry.isEncrypted()) {
-    return refused('encrypted', 'it is locked with a password; unpack it and drop what is inside')
+    return refused('encrypted', 'it is encrypted with a password; unpack it and drop the files inside')
   }
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
-    return refused('unknown_compression', 'it is packed in a way that cannot be read; pack it as plain zip')
+    return refused(
+      'unknown_compression',
+      'its compression method is not supported; compress it as a plain zip',
+    )
   }
   return entry.uncompressedSize > most ? tooLarge() : undefined
 }
@@ -213,7 +219,7 @@ async function* readEntry(zip: ZipFile, entry: Entry, most: number): AsyncGenera
   try {
     for await (const chunk of unpackBytes(await openEntry(zip, entry), most)) {
       size += chunk.length
-      // The directory of the archive may lie about sizes, so unpacked bytes are counted.
+      // The directory of an archive may state wrong sizes, so unpacked bytes are counted.
       if (size > most) throw new UnpackError(tooLarge())
       yield chunk
     }
@@ -226,12 +232,12 @@ async function openEntry(zip: ZipFile, entry: Entry): Promise<Readable & AsyncIt
   return zip.openReadStreamPromise(entry)
 }
 
-/** Turns an error of yauzl or zlib into a fault of the archive. Throws other errors: those of the disk have a code. */
+/** Turns an error of yauzl or zlib into a fault. Throws other errors, such as those of the disk. */
 function faultOf(error: unknown): Fault {
   if (error instanceof UnpackError) return error.fault
   const code = errorCode(error)
   if (code !== 'unexpected' && !/^(Z|ERR)_/.test(code)) throw error
-  return unready('incomplete', 'the archive is cut, damaged or not written yet')
+  return unready('incomplete', 'the archive is truncated, damaged or not fully written yet')
 }
 
 function unusedName(name: string, used: Set<string>): string {
@@ -243,5 +249,5 @@ function unusedName(name: string, used: Set<string>): string {
 }
 
 function tooLarge(): Fault {
-  return refused('too_large', `it unpacks to more than a drop may hold; ${SMALLER}`)
+  return refused('too_large', `it unpacks to more than one drop may hold; ${SMALLER}`)
 }

@@ -2,12 +2,12 @@ import { fitCrc } from './fit-walker.ts'
 
 /** A message by its number in the FIT profile (below 256). */
 export type Message = { number: number; fields: readonly Field[] }
-/** A field by its number in the FIT profile, in the profile's unit; NaN where nothing was recorded. */
+/** A field by its number in the FIT profile, in the unit of the profile; NaN if nothing was recorded. */
 export type Field =
   | readonly [number: number, type: keyof typeof BASE_TYPES, value: number]
   | readonly [number: number, type: 'string', value: string]
 
-/** Base types of the FIT protocol: their number, their bytes, and the value that stands for nothing. */
+/** Base types of the FIT protocol: number, size in bytes, and invalid value, which means no value. */
 const BASE_TYPES = {
   enum: [0x00, 1, 0xff],
   sint8: [0x01, 1, 0x7f],
@@ -20,14 +20,14 @@ const BASE_TYPES = {
 const STRING = 0x07
 
 const HEADER_BYTES = 14
-/** Version 2.0. */
+/** FIT protocol 2.0. */
 const PROTOCOL_VERSION = 0x20
-/** The most kinds of messages of a file, each by its number. */
+/** Maximum number of message kinds in a file. */
 const MAX_KINDS = 16
 
 /**
- * Encodes messages as a FIT file: header, a definition before each message with other fields than the last one of its number, checksum.
- * Texts are UTF-8 with a final zero byte, at most 254 bytes in a field. Throws RangeError for more than 16 numbers of messages.
+ * Encodes messages as a FIT file: header, messages, checksum. A definition precedes each message whose fields differ from the last message
+ * of its number. Texts are UTF-8 with a final zero byte, at most 254 bytes. Throws RangeError for more than 16 message numbers.
  */
 export function encodeFit(messages: readonly Message[]): Uint8Array {
   const numbers: number[] = []

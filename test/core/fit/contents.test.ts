@@ -42,7 +42,7 @@ function recordsOf({ records }: ReturnType<typeof readContents>) {
   })
 }
 
-/** The messages that are no record, session or lap, by their names. */
+/** The messages other than records, sessions and laps, by name. */
 function othersOf({ others }: ReturnType<typeof readContents>) {
   const named: Record<string, unknown[]> = {}
   for (const { name, record: _, ...message } of others) {
@@ -52,17 +52,17 @@ function othersOf({ others }: ReturnType<typeof readContents>) {
   return named
 }
 
-describe('what a FIT file says beside its records', () => {
+describe('the contents of a FIT file', () => {
   const folder = new URL('../../../../shared/fit/', import.meta.url)
   const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
   for (const name of sample(real, 3)) {
-    it(`equals, field by field, what @garmin/fitsdk reads in the real file ${name}`, () => {
+    it(`equal what @garmin/fitsdk reads in the real file ${name}`, () => {
       const { laps, devices } = expectSame(readFileSync(new URL(name, folder)))
       expect(laps.length + devices.length).toBeGreaterThan(0)
     })
   }
 
-  it('equals what @garmin/fitsdk reads, with laps, sensors and fields of apps', () => {
+  it('equal what @garmin/fitsdk reads, with laps, sensors and developer fields', () => {
     expect(expectSame(ride)).toMatchObject({
       ...{ parts: 1, problem: null },
       records: { count: 600 },
@@ -73,33 +73,33 @@ describe('what a FIT file says beside its records', () => {
     expect(laps[1]?.developerFields).toEqual({ note: 'lap 2', lap_score: 1_001 })
   })
 
-  it('is read from each chained part with its own fields of apps', () => {
+  it('include each chained part with its own developer fields', () => {
     const both = readContents(Buffer.concat([ride, rich, rich]))
     expect(both).toMatchObject({ parts: 3, records: { count: 840 }, problem: null })
     expect([both.sessions, both.laps, both.described].map(({ length }) => length)).toEqual([5, 9, 8])
     expect(both.described[4]?.values).toEqual(both.described[0]?.values)
-    // The description of a part that is over does not count: the value stays as its bytes.
+    // A description of an earlier part does not apply: the value stays as its bytes.
     const record = [0x62, 0, 0, 20, 0, 1, 253, 4, 0x86, 1, 0, 2, 0, 0x02, ...littleEndian(T0), 1, 2]
     const undescribed = readContents(Buffer.concat([rich, wrap([...FILE_ID_ACTIVITY, ...record])]))
     expect(undescribed.described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0, 1])
     expect(undescribed.described.at(-1)).toMatchObject({ fields: {}, values: [[1, 2]] })
   })
 
-  it('ends with its last record, also after a clock that jumped ahead', () => {
+  it('end at the last record, even if the clock jumped ahead before it', () => {
     const at = (second: number) => [0x02, ...littleEndian(T0 + second)]
     const records = [0x42, 0, 0, 20, 0, 1, 253, 4, 0x86, ...at(0), ...at(90_000_000), ...at(2)]
     const { endedAt, startedAt } = readContents(wrap([...FILE_ID_ACTIVITY, ...records]))
     expect(Number(endedAt) - Number(startedAt)).toBe(2_000)
   })
 
-  it('is read up to the damage of a file, with the reason', () => {
+  it('are read up to the damage, and `problem` says what is wrong', () => {
     for (let size = 0; size < rich.length; size += 97) {
       const { laps, records, problem } = readContents(rich.subarray(0, size))
       expect([size, problem]).toEqual([size, expect.any(String)])
       expect(laps.length).toBeLessThanOrEqual(4)
       expect(records.count).toBeLessThanOrEqual(120)
     }
-    // Padding behind it is not a problem.
+    // Padding after the file is not a problem.
     expect(readContents(Buffer.concat([rich, Buffer.alloc(4_096)]))).toEqual(readContents(rich))
     const almost = readContents(rich.subarray(0, -3))
     expect(almost).toMatchObject({
@@ -115,7 +115,7 @@ describe('what a FIT file says beside its records', () => {
     })
   })
 
-  it('has fields of odd types as far as they can be read, names the others, and has no field without a value', () => {
+  it('leave out fields of odd types that cannot be read, and name them', () => {
     const lap = [
       ...[
         0x43, 0, 1, 0, 19, 7, 253, 4, 0x86, 19, 2, 0x84, 20, 3, 0x84, 15, 4, 0x88, 200, 8, 0x8f, 41, 0, 0x86,
@@ -132,7 +132,7 @@ describe('what a FIT file says beside its records', () => {
     ])
   })
 
-  it('is read by the right one of definitions that come again and again, and of more of them than any device has', () => {
+  it('follow the latest definition, even among more definitions than any device has', () => {
     const first = 0xf000
     const kinds = Array.from({ length: 600 }, (_, n) => first + n).flatMap((n) => [n, first + (n % 3), n])
     const message = (n: number) => [0x43, 0, 0, n & 0xff, n >> 8, 1, n % 200, 1, 0x02, 0x03, n % 251]
@@ -144,13 +144,13 @@ describe('what a FIT file says beside its records', () => {
   })
 })
 
-describe('a FIT file of more than any device writes', () => {
+describe('a FIT file with more content than any device writes', () => {
   const define = (number: number, fields: readonly number[][]) =>
     Buffer.from([0x43, 0, 0, number, 0, fields.length, ...fields.flat()])
   const [lists, bytes] = [0x0d, 0x02].map((type) => Array.from({ length: 250 }, (_, at) => [at, 1, type]))
   const many = (count: number, fields: number) =>
     Buffer.alloc(count * (fields + 1), Buffer.from([0x03, ...Array(fields).fill(7)]))
-  // The messages, and how many of them or of their values are left out at least.
+  // The messages, and the minimum number of messages or values that are left out.
   it.each<[what: string, data: Uint8Array[], left: number]>([
     ['laps', [define(19, [[19, 1, 0x02]]), many(20_050, 1)], 51],
     [
@@ -159,25 +159,25 @@ describe('a FIT file of more than any device writes', () => {
       100,
     ],
     ['lists in records', [define(20, lists ?? []), many(4_100, 250)], 25_000],
-    ['messages of hundreds of fields', [define(200, bytes ?? []), many(12_100, 250)], 90],
-  ])('keeps what one might write of very many %s, and says how much is left out', (_, data, left) => {
+    ['messages with hundreds of fields', [define(200, bytes ?? []), many(12_100, 250)], 90],
+  ])('is read in part and says how much is left out: %s', (_, data, left) => {
     const { problem } = readContents(wrap(Buffer.concat([Buffer.from(FILE_ID_ACTIVITY), ...data])))
     const [, count] =
-      /^(\d+) messages or values of it are more than any device writes$/.exec(problem ?? '') ?? []
+      /^(\d+) messages or values are left out because no device writes so many$/.exec(problem ?? '') ?? []
     expect(Number(count)).toBeGreaterThanOrEqual(left)
   })
 })
 
-describe('the profile', () => {
+describe('the FIT profile', () => {
   const NUMERIC = /^(s|u)int|^float|^byte$/
   const plain = (value: unknown, none: number) => {
     const [one, ...more] = [value].flat()
     return more.length > 0 || typeof one !== 'number' ? none : one
   }
 
-  it('has every message and every field as @garmin/fitsdk has them', () => {
+  it('has the same messages and fields as @garmin/fitsdk', () => {
     const sdk = Object.values(Profile.messages).map((message) => {
-      // The protocol does not scale what describes the fields of apps.
+      // The protocol does not scale the messages that describe developer fields.
       const isScaled = message.num !== 206 && message.num !== 207
       const fields = Object.values(message.fields).map((field) => [
         field.num,
@@ -194,7 +194,7 @@ describe('the profile', () => {
     expect([...MESSAGES].map(([number, { name, fields }]) => [number, name, [...fields]])).toEqual(sdk)
   })
 
-  it('names each value as @garmin/fitsdk does', () => {
+  it('has the same value names as @garmin/fitsdk', () => {
     const ours = {
       ...{ manufacturer: names.MANUFACTURERS, garminProduct: names.GARMIN_PRODUCTS, event: names.EVENTS },
       ...{ subSport: names.SUB_SPORTS, eventType: names.EVENT_TYPES, lapTrigger: names.LAP_TRIGGERS },

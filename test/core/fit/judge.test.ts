@@ -17,21 +17,21 @@ const codeOf = (bytes: Uint8Array) => {
   return verdict.verdict === 'whole' ? 'whole' : `${verdict.verdict} ${verdict.code}`
 }
 
-describe('the judge', () => {
-  it('finds a whole activity, its start, its end by the last record, its sport', () => {
+describe('the judge of FIT files', () => {
+  it('accepts a whole activity with its start, last record and sport', () => {
     const verdict = judgeFit(ride)
     expect(verdict).toMatchObject({ verdict: 'whole', startedAt, sport: 'cycling', records: 600 })
     expect(verdict).toHaveProperty('endedAt', new Date(readWithSdk(ride).records.at(-1)?.timeMs ?? 0))
   })
 
-  it('finds every damage to what the checksum covers', () => {
+  it('detects any damaged byte that the checksum covers', () => {
     for (let place = 14; place < ride.length; place += 1_013) {
       const damaged = ride.map((byte, i) => (i === place ? byte ^ 0x5a : byte))
       expect([place, codeOf(damaged)]).toEqual([place, 'unready bad_checksum'])
     }
   })
 
-  it('waits for every file that is cut at any place, or preallocated at any fill level', () => {
+  it('waits for a file that is truncated, or preallocated and partly written', () => {
     for (let size = 0; size < ride.length; size += 499) {
       const file = Buffer.alloc(ride.length)
       ride.copy(file, 0, 0, size)
@@ -42,12 +42,12 @@ describe('the judge', () => {
     expect(codeOf(Buffer.concat([ride, Buffer.alloc(4_096)]))).toBe('unready reserved')
   })
 
-  it('treats zeros, or a few bytes, behind a whole activity as padding that may still be filled', () => {
+  it('waits if zeros or a few bytes follow a whole activity', () => {
     const behind = (tail: Uint8Array) => judgeFit(Buffer.concat([ride, tail]))
     for (const tail of ['\0', '\0'.repeat(200_000), '\n', '0123456789a'].map((text) => Buffer.from(text))) {
       expect(behind(tail)).toMatchObject({ verdict: 'unready', whole: { startedAt, sizeBytes: ride.length } })
     }
-    // What may be the beginning of a further part is missing the rest of it.
+    // Bytes that may start another part are incomplete.
     for (const tail of [Buffer.from([14]), second.subarray(0, 11), second.subarray(0, 500)]) {
       const verdict = behind(tail)
       expect(verdict).toMatchObject({ verdict: 'unready', code: 'incomplete' })
@@ -55,7 +55,7 @@ describe('the judge', () => {
     }
   })
 
-  it('gives the same result for any pieces of the bytes', () => {
+  it('gives the same verdict for any sizes of pieces', () => {
     const damaged = Buffer.from(ride)
     damaged.writeUInt8(damaged.readUInt8(900) ^ 1, 900)
     const inside = Buffer.concat([Buffer.alloc(7), ride, Buffer.alloc(9)]).subarray(7, 7 + ride.length)
@@ -68,7 +68,7 @@ describe('the judge', () => {
     }
   })
 
-  it('refuses too many chained parts without reading them all', () => {
+  it('refuses too many chained parts without reading all of them', () => {
     const empty = wrap([])
     const parts = Buffer.alloc(empty.length * 1_000_000, empty)
     const judge = makeFitJudge()
@@ -79,7 +79,7 @@ describe('the judge', () => {
     expect(looked).toBeLessThan(20_000)
   })
 
-  it('waits for a recorder that writes the length into the header when the ride ends', () => {
+  it('waits while the header has no length, as during a ride', () => {
     const growing = Buffer.from(ride)
     growing.writeUInt32LE(0, 4)
     for (const size of [14, 16, 500, growing.length]) {
@@ -98,7 +98,7 @@ describe('the judge', () => {
     }
   })
 
-  it('ends a whole activity where its header says, whatever other bytes follow', () => {
+  it('ignores bytes that are not FIT after a whole activity', () => {
     for (const tail of ['something else', '\x0e is no header, and', '\x0c2345678.FIX', 'x'.repeat(200_000)]) {
       const verdict = judgeFit(Buffer.concat([ride, Buffer.from(tail, 'latin1')]))
       expect(verdict).toMatchObject({ verdict: 'whole', startedAt, records: 600, sizeBytes: ride.length })
@@ -124,35 +124,32 @@ describe('the judge', () => {
     activity,
     made,
   }
-  // Times are seconds after a moment, or since the switch: the moment at which the device was switched on.
+  // Times are seconds after T0 (`+`), or seconds since the device was switched on.
   it.each(
     readTable(`
-      of its session | record +1; session +0 | +0 |
-      of its first record without one | record +1; record +2 | +1 |
-      of its session, which counts from the switch | record +1; session 5000 | +1 | 5000
-      that is not known: all count from the switch | record 5001; session 5000 | | 5000 5001
-      at which it was made, when all others count so | made +0; record 6 | +0 | 6
-      of its session, not the day before | record -86400; record +0; session +0 | +0 | -86400
-      of its session, long before its records | record -86400; record +1200; session +0 | +0 | -86400 +1200
-      of its session, also by the clock of the device | record +0; session +0; activity +60 +7261 | +0 | +7200
-      of its session, and by no clock that no zone has | record +0; session +0; activity +60 +86400 | +0 |`),
-  )(
-    'tells the start %s, and what else a service may take for it',
-    (_, messages = '', start = '', others = '') => {
-      const bytes = messages.split(';').flatMap((line) => {
-        const [name = '', ...times] = readWords(line)
-        return MESSAGES[name]?.(...times.map(at)) ?? []
-      })
-      const dates = (text: string) =>
-        text
-          .split(' ')
-          .filter(Boolean)
-          .map((time) => new Date((at(time) + 631_065_600) * 1_000))
-      expect(judgeFit(wrap([...FILE_ID_ACTIVITY, ...bytes]))).toMatchObject({
-        ...{ verdict: 'whole', startedAt: dates(start)[0] ?? null, otherStarts: dates(others) },
-      })
-    },
-  )
+      the session | record +1; session +0 | +0 |
+      the first record if there is no session | record +1; record +2 | +1 |
+      the first record if the session counts from power-on | record +1; session 5000 | +1 | 5000
+      unknown if all times count from power-on | record 5001; session 5000 | | 5000 5001
+      the creation time if all others count from power-on | made +0; record 6 | +0 | 6
+      the session, not a record of the day before | record -86400; record +0; session +0 | +0 | -86400
+      the session, long before its records | record -86400; record +1200; session +0 | +0 | -86400 +1200
+      the session, and also by the clock of the device | record +0; session +0; activity +60 +7261 | +0 | +7200
+      the session, without a clock offset that no zone has | record +0; session +0; activity +60 +86400 | +0 |`),
+  )('finds the start and other possible starts: %s', (_, messages = '', start = '', others = '') => {
+    const bytes = messages.split(';').flatMap((line) => {
+      const [name = '', ...times] = readWords(line)
+      return MESSAGES[name]?.(...times.map(at)) ?? []
+    })
+    const dates = (text: string) =>
+      text
+        .split(' ')
+        .filter(Boolean)
+        .map((time) => new Date((at(time) + 631_065_600) * 1_000))
+    expect(judgeFit(wrap([...FILE_ID_ACTIVITY, ...bytes]))).toMatchObject({
+      ...{ verdict: 'whole', startedAt: dates(start)[0] ?? null, otherStarts: dates(others) },
+    })
+  })
 
   it.each([
     ['h', 'not_fit'],
@@ -163,7 +160,7 @@ describe('the judge', () => {
     expect(codeOf(Buffer.from(bytes))).toBe(`refused ${code}`)
   })
 
-  it('refuses a FIT file of another type, which it names, also an unknown one', () => {
+  it('refuses FIT files of other types and names the type', () => {
     for (const type of ['course', 'workout', 'monitoringB', 'settings', 'weight'] as const) {
       const encoder = new Encoder()
       const message: FileIdMesg = { type, manufacturer: 'development', timeCreated: startedAt }
@@ -171,7 +168,7 @@ describe('the judge', () => {
       const reason = expect.stringContaining(type.replace('B', ' b'))
       expect(judgeFit(encoder.close())).toMatchObject({ verdict: 'refused', code: 'not_activity', reason })
     }
-    const reason = expect.stringContaining("maker's own (number 49)")
+    const reason = expect.stringContaining('manufacturer-specific type 49')
     const verdict = judgeFit(wrap([0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 49]))
     expect(verdict).toMatchObject({ verdict: 'refused', reason })
   })
@@ -184,7 +181,7 @@ describe('the judge', () => {
     expect(judgeFit(file)).toMatchObject({ verdict: 'whole', records: 1, sport: null })
   })
 
-  it('reads compressed times over a wrap of their five bits, big-endian messages and developer fields', () => {
+  it('reads compressed timestamps, big-endian messages and developer fields', () => {
     const bigEndian = [0x42, 0, 1, 0, 20, 1, 253, 4, 0x86, 0x02, ...littleEndian(T0).reverse()]
     const developer = [0x60 | 1, 0, 0, 20, 0, 1, 3, 1, 0x02, 1, 0, 2, 0]
     const low = T0 & 0x1f
@@ -199,7 +196,7 @@ describe('the judge', () => {
     })
   })
 
-  it('never throws, whatever the bytes are', () => {
+  it('never throws, whatever bytes it reads', () => {
     const random = makeRandom(7)
     for (let i = 0; i < 1_000; i++) {
       const data = Array.from({ length: Math.floor(random() * 80) }, () => Math.floor(random() * 256))

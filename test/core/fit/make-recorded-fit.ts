@@ -6,9 +6,9 @@ const at = (seconds: number) => new Date(T0 + seconds * 1_000)
 const { MesgNum } = Profile
 
 /**
- * Makes a FIT activity of a bicycle with what sensors write into records and other messages: all columns of fit_records but those
- * of a runner, gear changes, R-R intervals, time in zones, the rider's profile, two lengths of a pool, and fields of an app that are a
- * number, a list and a text. Some records lack some of it. The same call gives the same bytes.
+ * Makes a FIT activity of a bike ride with sensor data in records and other messages: all columns of fit_records except those of a runner,
+ * gear changes, R-R intervals, time in zones, user profile, two pool lengths, and developer fields that are a number, a list and a text.
+ * Some records lack some of the data. The same input gives the same bytes.
  */
 export function makeRecordedFit(input: { seconds?: number } = {}): Buffer {
   const seconds = input.seconds ?? 60

@@ -4,8 +4,9 @@ const T0 = Date.UTC(2026, 2, 11, 16)
 const at = (seconds: number) => new Date(T0 + seconds * 1_000)
 
 /**
- * Makes a FIT activity with what real head units write beside the records: four laps, two sessions, five devices of which one
- * loses battery and one is replaced, and four fields of two apps in records, laps and session. The same call gives the same bytes.
+ * Makes a FIT activity with the messages that real head units write besides records: four laps, two sessions, five devices of which one
+ * loses battery and one is replaced, and four developer fields of two apps in records, laps and session. The same input gives the same
+ * bytes.
  */
 export function makeRichFit(input: { seconds?: number } = {}): Buffer {
   const seconds = input.seconds ?? 120
@@ -26,7 +27,7 @@ export function makeRichFit(input: { seconds?: number } = {}): Buffer {
   for (const description of described) write(MesgNum.FIELD_DESCRIPTION, description)
   writeDevices((message) => write(MesgNum.DEVICE_INFO, message))
   for (let i = 0; i < seconds; i++) {
-    // The sensor of the core temperature measures every fifth second.
+    // The core temperature sensor measures every fifth second.
     const developerFields = { ...(i % 5 === 0 && { 0: 37 + i / 1_000 }), 1: 200 + (i % 7) }
     write(MesgNum.RECORD, { timestamp: at(i), heartRate: 120 + (i % 30), power: 190, developerFields })
   }
@@ -48,7 +49,7 @@ export function makeRichFit(input: { seconds?: number } = {}): Buffer {
   return close()
 }
 
-/** Opens an encoder that knows the fields of apps by their places in this list. */
+/** Opens an encoder that knows the developer fields by their index in `described`. */
 export function openEncoder(
   described: ReadonlyArray<ReturnType<typeof describe>> = [],
   appOf: (developerDataIndex: number) => object = makeApp,

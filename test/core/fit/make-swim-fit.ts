@@ -5,15 +5,15 @@ const T0 = Date.UTC(2026, 5, 7, 6)
 const { MesgNum } = Profile
 
 /**
- * Makes a FIT activity of a swimmer whose strap keeps its beats and sends them at the end (messages `hr`): the first one with the time
- * of an event, the further ones with eight events of 12 bits each. `beats`: the time of each beat after the start, s, and its heart rate.
+ * Makes a FIT activity of a swimmer whose strap stores its beats and sends them at the end (`hr` messages). The first message has the time
+ * of an event, each later one eight events of 12 bits. `beats`: seconds from the start to each beat, and its heart rate.
  */
 export function makeSwimFit(input: {
   seconds: number
   beats: ReadonlyArray<readonly [second: number, bpm: number]>
   every?: number
   hr?: number
-  /** whether the device also writes the intervals that it receives, one a record (messages `hrv`) */
+  /** whether the device also writes the R-R intervals that it receives, one per record (`hrv` messages) */
   hrv?: boolean
 }): Buffer {
   const { write, close } = openEncoder()
@@ -26,7 +26,7 @@ export function makeSwimFit(input: {
     })
     if (input.hrv) write(MesgNum.HRV, { time: [1] })
   }
-  // The strap's clock began long before; its 12 bits turn every four seconds.
+  // The clock of the strap started long before. Its low 12 bits overflow every four seconds.
   const ticks = (second: number) => 5_000_000 + Math.round(second * 1_024)
   const [first, ...more] = input.beats
   if (first) {

@@ -3,14 +3,14 @@ import { crc32, deflateRawSync } from 'node:zlib'
 export type ZipMember = {
   name: string
   bytes: Uint8Array
-  /** what the archive claims to unpack to, when that is a lie */
+  /** size that the directory states, if it is wrong */
   claimedSize?: number
   encrypted?: boolean
   method?: number
   unixMode?: number
 }
 
-/** Makes a zip archive, also ones that no honest program would write. */
+/** Makes a zip archive, including invalid ones. */
 export function makeZip(members: ZipMember[]): Buffer {
   const bodies: Buffer[] = []
   const directory: Buffer[] = []
@@ -45,7 +45,7 @@ export function makeZip(members: ZipMember[]): Buffer {
   return Buffer.concat([...bodies, entries, end])
 }
 
-/** Node's own crc32 came after the oldest Node that the tests run on. */
+/** The oldest Node that the tests run on has no crc32. */
 function checksum(bytes: Uint8Array): number {
   return typeof crc32 === 'function' ? crc32(bytes) : 0
 }

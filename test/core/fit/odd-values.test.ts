@@ -5,14 +5,14 @@ import { normalizeFit } from '../../../src/core/upload/fit-rows.ts'
 import { FILE_ID_ACTIVITY, littleEndian, makeRandom, T0, wrap } from './wrap.ts'
 
 type Field = [number: number, type: number, bytes: number[]]
-/** A message by its number in the profile, with its fields and those of apps. */
+/** A message by its number in the FIT profile, with its fields and its developer fields (`own`). */
 type Made = { number: number; fields: Field[]; own?: Array<[number, number[]]> }
 
 const [UINT8, UINT16, UINT32, TEXT] = [0x02, 0x84, 0x86, 0x07]
 const two = (value: number) => littleEndian(value).slice(0, 2)
 const text = (value: string, size: number) => [...Buffer.alloc(size, value.padEnd(size, '\0'))]
 
-/** Makes a FIT activity of messages, each with its definition before it. */
+/** Makes a FIT activity out of messages, each preceded by its definition. */
 function make(messages: readonly Made[]): Buffer {
   const bytes = messages.flatMap(({ number, fields, own = [] }) => [
     ...[own.length > 0 ? 0x61 : 0x41, 0, 0, number & 0xff, number >> 8, fields.length],
@@ -26,7 +26,7 @@ function make(messages: readonly Made[]): Buffer {
 const record = (second: number, fields: Made['fields'] = [], own: Made['own'] = []): Made => {
   return { number: 20, fields: [[253, UINT32, littleEndian(T0 + second)], ...fields], own }
 }
-/** A lap of fields of apps, by their numbers. */
+/** A lap with developer fields, by their numbers. */
 const lap = (own: Record<number, number[]>): Made => {
   const fields = Object.entries(own).map(([field, value]): [number, number[]] => [Number(field), value])
   return { number: 19, fields: [], own: fields }
@@ -38,7 +38,7 @@ const description = (field: number, type: number | undefined, name: string): Mad
   return { number: 206, fields: [...fields, [3, TEXT, text(name, 16)]] }
 }
 
-/** What SQL gets: the columns of the records with a value, the values in fit_fields by record, laps and problem. */
+/** The rows that SQL gets: record columns with a value, values in fit_fields by record, laps and problem. */
 function rowsOf(bytes: Uint8Array) {
   const contents = readContents(bytes)
   const rows = normalizeFit(contents, { sizeBytes: 1, readAt: new Date() })
@@ -64,40 +64,40 @@ const field = (name: string | null, fieldNumber: number, records: number[] | nul
   ...{ name, fieldNumber, records, values },
 })
 
-describe('a value that a device writes in an odd way', () => {
+describe('an odd value in a FIT file', () => {
   it.each<[string, Made[], object]>([
     [
-      'a value of an app before its description',
+      'a developer field before its description',
       [record(0, [], [[4, two(300)]]), description(4, UINT16, 'balance'), record(1, [], [[4, two(301)]])],
       { ...NOTHING, fields: [field('balance', 4, null, [300, 301])] },
     ],
     [
-      'a value of an app that nothing describes',
+      'a developer field without a description',
       [record(0, [], [[4, two(300)]]), record(1, [], [[4, [0xff, 0xff]]])],
       { ...NOTHING, fields: [field(null, 4, [1], [[44, 1]])] },
     ],
     [
-      'a value of an app whose description gives no type',
+      'a developer field whose description has no type',
       [description(4, undefined, 'no type'), record(0, [], [[4, two(300)]])],
       { ...NOTHING, fields: [field('no type', 4, null, [[44, 1]])] },
     ],
     [
-      'a value of an app whose size does not fit its type',
+      'a developer field whose size does not fit its type',
       [description(4, UINT16, 'odd'), record(0, [], [[4, [1, 2, 3]]])],
       { ...NOTHING, fields: [field('odd', 4, null, [[1, 2, 3]])] },
     ],
     [
-      'a value of an app whose type is unknown',
+      'a developer field of an unknown type',
       [description(5, 0x1f, 'new'), record(0, [], [[5, [9]]])],
       { ...NOTHING, fields: [field('new', 5, null, [9])] },
     ],
     [
-      'a value of an app in a lap, before its description',
+      'a developer field in a lap before its description',
       [record(0), lap({ 4: two(7) }), description(4, UINT16, 'score')],
       { ...NOTHING, fields: [field('score', 4, [], [])], laps: [ofApps({ score: 7 })] },
     ],
     [
-      'two fields of one name, and all texts of one',
+      'two fields with the same name, and a list of texts',
       [
         ...[description(4, UINT8, 'bar'), description(5, UINT8, 'bar'), description(6, TEXT, 'note')],
         ...[record(0), lap({ 4: [1], 5: [2], 6: text('left\0right', 11) })],
@@ -105,7 +105,7 @@ describe('a value that a device writes in an odd way', () => {
       { problem: null, laps: [ofApps({ bar: 1, bar_0_5: 2, note: ['left', 'right'] })] },
     ],
     [
-      'a field that is described twice, each time for what follows',
+      'a field that is described again later',
       [
         ...[description(4, UINT16, 'first'), record(0, [], [[4, two(1)]])],
         ...[description(4, UINT8, 'second'), record(1, [], [[4, [2]]])],
@@ -113,12 +113,12 @@ describe('a value that a device writes in an odd way', () => {
       { ...NOTHING, fields: [field('first', 4, [1], [1]), field('second', 4, [2], [2])] },
     ],
     [
-      'two values where the profile has one',
+      'two values where the profile has a single value',
       [record(0, [[7, UINT16, [...two(200), ...two(201)]]]), record(1, [[7, UINT16, two(202)]])],
       { ...NOTHING, columns: { power: [200, 202] }, fields: [field('power', 7, [1], [[200, 201]])] },
     ],
     [
-      'two values of which only the first is one, and two of which only the second is',
+      'two values of which one is invalid',
       [
         record(0, [[7, UINT16, [...two(200), 0xff, 0xff]]]),
         record(1, [[7, UINT16, [0xff, 0xff, ...two(201)]]]),
@@ -126,7 +126,7 @@ describe('a value that a device writes in an odd way', () => {
       { ...NOTHING, columns: { power: [200, Number.NaN] }, fields: [field('power', 7, [2], [[null, 201]])] },
     ],
     [
-      'a field that stands twice in one record',
+      'a field that occurs twice in one record',
       [
         record(
           0,
@@ -140,22 +140,22 @@ describe('a value that a device writes in an odd way', () => {
       },
     ],
     [
-      'two values in a lap, of which the column has the first',
+      'two values in a lap, the first of them in the column',
       [record(0), { number: 19, fields: [[19, UINT16, [...two(250), ...two(251)]]] }],
       { ...NOTHING, laps: [expect.objectContaining({ avgPower: 250, fields: { avgPower: [250, 251] } })] },
     ],
     [
-      'a list of texts of which the first is empty',
+      'a list of texts with an empty first text',
       [record(0), { number: 12, fields: [[3, TEXT, [0, ...text('second', 10)]]] }],
       { ...NOTHING, sports: [{ name: ['', 'second'] }] },
     ],
     [
-      'what is in the memory behind the end of a text, which is none',
+      'a text without the old memory after its end',
       [record(0), { number: 12, fields: [[3, TEXT, text('Commute\0x\0', 16)]] }],
       { ...NOTHING, sports: [{ name: 'Commute' }] },
     ],
     [
-      'a field whose size does not fit its type, which is named',
+      'a field whose size does not fit its type, named in problem',
       [
         record(0, [[3, UINT16, [120]]]),
         { number: 21, fields: [[0, 0, [0]]] },
@@ -164,23 +164,23 @@ describe('a value that a device writes in an odd way', () => {
       {
         ...{ columns: {}, fields: [], events: [{ event: 0 }, {}] },
         problem:
-          'these fields are left out, because their size or type is not valid: record.heartRate, event.data',
+          'these fields are left out because their size or type is invalid: record.heartRate, event.data',
       },
     ],
-    ['… unless it has no value', [record(0, [[3, UINT16, [0xff]]])], NOTHING],
-  ])('is in SQL: %s', (_, messages, expected) => {
+    ['no field of a wrong size if it has no value', [record(0, [[3, UINT16, [0xff]]])], NOTHING],
+  ])('is available in SQL: %s', (_, messages, expected) => {
     const rows = rowsOf(make(messages))
     expect(rows).toEqual({ ...rows, ...expected })
   })
 
-  it('equals what @garmin/fitsdk reads, or is named as left out', () => {
+  it('is read as @garmin/fitsdk reads it, or is named as left out', () => {
     const next = makeRandom(20_261_126)
     const random = (below: number) => Math.floor(next() * below)
     const types = [0x00, 0x01, 0x02, 0x83, 0x84, 0x85, 0x86, 0x88, 0x89, 0x0a, 0x8b, 0x8c, 0x0d]
     const bytesOf = (size: number) =>
       Array.from({ length: size }, () => [random(256), 0xff, 0][random(3)] ?? 0)
     for (let round = 0; round < 150; round++) {
-      // The first fields of a lap: moments, positions, sums with scales, lists of the profile behind them.
+      // The first fields of a lap: timestamps, positions, scaled totals; lists come after them.
       const laps = Array.from({ length: 5 }, () => ({
         number: 19,
         fields: Array.from(
@@ -205,9 +205,9 @@ describe('a value that a device writes in an odd way', () => {
 const sizeOf = (type: number) =>
   ({ 131: 2, 132: 2, 139: 2, 133: 4, 134: 4, 136: 4, 140: 4, 137: 8 })[type] ?? 1
 
-/** Reads the laps with @garmin/fitsdk, all values of each field, as its version of old did. */
+/** Reads the laps with @garmin/fitsdk, with all values of each field, as its older versions did. */
 function readAllValues(bytes: Uint8Array): Record<string, unknown>[] {
-  // It warns that this way of reading goes away.
+  // The library warns that this mode is deprecated.
   const log = vi.spyOn(console, 'log').mockReturnValue()
   const { messages } = new Decoder(Stream.fromBuffer(bytes)).read({
     ...{ mergeHeartRates: false, expandComponents: false, expandSubFields: false },
@@ -218,7 +218,7 @@ function readAllValues(bytes: Uint8Array): Record<string, unknown>[] {
   return (messages.lapMesgs ?? []) as Record<string, unknown>[]
 }
 
-/** The fields of a message with moments as FIT seconds, and lists without what stands for nothing at their ends. */
+/** The fields of a message with timestamps as FIT seconds, and lists without invalid values at the end. */
 function simple(fields: Record<string, unknown>): Record<string, unknown> {
   const plain = (value: unknown): unknown => {
     if (typeof value === 'string') return Date.parse(value) / 1_000 - 631_065_600

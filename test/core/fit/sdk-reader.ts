@@ -2,7 +2,7 @@ import { Decoder, type RecordMesg, Stream } from '@garmin/fitsdk'
 import type { FitContents, FitMessageFields } from '../../../src/core/fit/fit-contents.ts'
 import type { FitFields, FitValue } from '../../../src/core/fit/fit-values.ts'
 
-/** One moment of a FIT activity; null where the device wrote nothing. Degrees, metres, m/s, watts, beats and turns a minute. */
+/** A record of a FIT activity; null if the device wrote nothing. Degrees, m, m/s, W, bpm, rpm. */
 export type SdkRecord = {
   timeMs: number
   power: number | null
@@ -15,7 +15,7 @@ export type SdkRecord = {
   lng: number | null
 }
 
-/** A FIT file as @garmin/fitsdk reads it; `fileType` and `sport` are its names, records in the order of time. */
+/** A FIT file as @garmin/fitsdk reads it. `fileType` and `sport` are names of the SDK; records are in order of time. */
 export type SdkReading = {
   isIntact: boolean
   fileType: string
@@ -45,7 +45,7 @@ export function readWithSdk(bytes: Uint8Array): SdkReading {
   }
 }
 
-/** The enhanced fields win over the narrow ones. */
+/** Enhanced fields take precedence over the narrower ones. */
 function readRecord(record: RecordMesg): SdkRecord[] {
   const time = record.timestamp
   if (!(time instanceof Date) || Number.isNaN(time.getTime())) return []
@@ -64,7 +64,7 @@ function readRecord(record: RecordMesg): SdkRecord[] {
   ]
 }
 
-/** Odd files hold arrays or text where the profile says number: the first number counts, the rest is nothing. */
+/** Odd files hold arrays or text in place of a number. Returns the first number, otherwise null. */
 function numberOf(value: unknown): number | null {
   const single: unknown = Array.isArray(value) ? value[0] : value
   return typeof single === 'number' && Number.isFinite(single) ? single : null
@@ -76,8 +76,8 @@ function degrees(semicircles: unknown): number | null {
 }
 
 /**
- * What @garmin/fitsdk reads of a FIT file, in the shape of src/core/fit/fit-contents.ts. `records`: the fields of each record. `others`: the
- * messages that are no record, session or lap, by their names.
+ * The contents of a FIT file as @garmin/fitsdk reads them, in the shape of src/core/fit/fit-contents.ts. `records`: the fields of each
+ * record. `others`: the messages other than records, sessions and laps, by name.
  */
 export type SdkContents = Pick<FitContents, 'sessions' | 'laps' | 'devices' | 'head'> & {
   described: Array<Pick<FitContents['described'][number], 'fields' | 'records' | 'values'>>
@@ -141,7 +141,7 @@ export function readMessagesWithSdk(bytes: Uint8Array): SdkContents {
   }
 }
 
-/** Takes the time of a message out of its fields. */
+/** Moves the timestamp of a message out of its fields. */
 function untimed({ fields, developerFields }: FitMessageFields) {
   const { timestamp, field_253: raw, ...rest } = fields
   if (typeof timestamp === 'string')
@@ -159,7 +159,7 @@ function plainFields(fields: Record<string, unknown>): FitFields {
   return Object.fromEntries(plain)
 }
 
-/** A value as JSON has it; null for none, which the SDK gives as undefined, as null, or as NaN. */
+/** Converts a value to JSON. Returns null for no value, which the SDK gives as undefined, null or NaN. */
 function plainValue(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString()
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)

@@ -11,7 +11,7 @@ const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z
 const other = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-12T16:00:00Z'), seconds: 60 }))
 const zeros = Buffer.alloc(8 * 1_024 * 1_024)
 
-/** Unpacks and reads everything twice, as the upload does: each file gives its bytes or its own fault. */
+/** Unpacks and reads everything twice, as the upload does. Each file returns its bytes or its own fault. */
 const unpackEach = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => {
   const unpacked = await unpackDropped(name, sourceOf(bytes), limits)
   if (unpacked.verdict !== 'files') return unpacked
@@ -31,7 +31,7 @@ const unpackEach = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS)
     expect(await read(open)).toEqual(files[index]?.bytes)
   return { verdict: 'files' as const, files }
 }
-/** What becomes of each file: `ride` and `other` for those bytes, the code of its fault, or `judged` for other bytes. */
+/** The result of each file: `ride` or `other` for those bytes, the code of its fault, or `judged` for any other bytes. */
 const endsOf = async (name: string, bytes: Uint8Array) => {
   const unpacked = await unpackEach(name, bytes)
   if (unpacked.verdict !== 'files') return unpacked.code
@@ -40,7 +40,7 @@ const endsOf = async (name: string, bytes: Uint8Array) => {
     return `${inner} ${content.equals(ride) ? 'ride' : content.equals(other) ? 'other' : 'judged'}`
   })
 }
-/** The first fault of a file in it, or that of the whole. */
+/** The first fault of a file in the archive, or the fault of the archive. */
 const codeOf = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => {
   const unpacked = await unpackEach(name, bytes, limits)
   const contents = unpacked.verdict === 'files' ? unpacked.files.map((file) => file.bytes) : [unpacked]
@@ -49,7 +49,7 @@ const codeOf = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => 
 }
 
 describe('a dropped file', () => {
-  it('is recognized by its ending, in upper or lower case', () => {
+  it('is accepted by its ending, in upper or lower case', () => {
     const names = ['a.fit', 'a.FIT', 'a.Fit.GZ', 'a.zip', 'a.ZIP', 'a.fit~']
     const others = ['a.gz', 'a.tcx', 'fit', 'a.fit.txt', 'a.fit.part']
     expect([...others, ...names].filter(isDroppable)).toEqual(names)
@@ -59,7 +59,7 @@ describe('a dropped file', () => {
 it.each([
   ['a.fit.gz', gzipSync(ride), 97],
   ['a.zip', makeZip([{ name: 'one.fit', bytes: ride }]), 211],
-])('%s waits while it grows', async (name, packed, step) => {
+])('%s waits while it is being written', async (name, packed, step) => {
   for (let size = 1; size < packed.length; size += step)
     expect(await codeOf(name, packed.subarray(0, size))).toMatch(/^unready /)
   expect(await codeOf(name, Buffer.from(packed).fill(0, 100, 400))).toMatch(/^unready /)
@@ -67,7 +67,7 @@ it.each([
 })
 
 describe('a zip archive', () => {
-  it('names files by their last part only, cleaned, and each differently', async () => {
+  it('gives each file a clean, unique base name', async () => {
     const paths = ['../../etc/cron.d/x.fit', '/abs/x.fit', 'C:\\rides\\x.fit']
     const [long, cut] = [300, 100].map((length) => `${'ü'.repeat(length)}.fit`)
     const names = [...paths, 'a/\u0007b:c\u202e.fit', '...fit', 'ü/Fahrt ☀.fit', String(long)]
@@ -76,7 +76,7 @@ describe('a zip archive', () => {
     expect(await endsOf('a.zip', zip)).toEqual(cleaned.map((name) => `${name} ride`))
   })
 
-  it('is refused by its directory when that lists too many files', async () => {
+  it('is refused if its directory lists too many files, without reading them', async () => {
     const zip = makeZip(Array.from({ length: 30 }, (_, n) => ({ name: `${n}.jpg`, bytes: ride, method: 0 })))
     const source = sourceOf(zip)
     let opened = 0
@@ -86,11 +86,11 @@ describe('a zip archive', () => {
     }
     const unpacked = await unpackDropped('a.zip', { ...source, open }, { ...DROP_LIMITS, entries: 29 })
     expect(unpacked).toMatchObject({ verdict: 'refused', code: 'too_many_entries' })
-    // The first bytes and the end of the directory, and no entry.
+    // It reads only the first bytes and the directory at the end.
     expect(opened).toBe(2)
   })
 
-  it('is refused when it holds too much in all', async () => {
+  it('is refused if its files are too large in total', async () => {
     const zip = makeZip([1, 2, 3].map((n) => ({ name: `${n}.fit`, bytes: ride })))
     const codeWithin = (totalBytes: number) => codeOf('a.zip', zip, { ...DROP_LIMITS, totalBytes })
     expect(await codeWithin(ride.length * 3)).toBe('files')
@@ -98,7 +98,7 @@ describe('a zip archive', () => {
   })
 })
 
-it('an archive is refused when it is a bomb, whatever its header says', async () => {
+it('an archive is refused if it is a zip bomb, whatever its header says', async () => {
   const gzipped = gzipSync(zeros)
   const lying = makeZip([{ name: 'a.fit', bytes: zeros, claimedSize: 1_000 }])
   expect(await codeOf('a.fit.gz', gzipped)).toBe('refused too_large')
@@ -107,7 +107,7 @@ it('an archive is refused when it is a bomb, whatever its header says', async ()
   expect(await codeOf('a.zip', lying)).not.toBe('files')
 })
 
-describe('each FIT file', () => {
+describe('each dropped FIT file', () => {
   const inner = makeZip([
     { name: 'one.fit', bytes: ride },
     { name: 'x/two.fit.gz', bytes: gzipSync(other) },
@@ -117,19 +117,19 @@ describe('each FIT file', () => {
   const bomb = { name: 'bomb.fit', bytes: zeros }
   const text = Buffer.from('this is a letter')
   const CASES: Array<[what: string, name: string, bytes: Uint8Array, ends: string[] | string]> = [
-    ['that is FIT', 'Ride.FIT', ride, ['Ride.fit ride']],
-    ['packed with gzip', 'Ride.FIT.gz', gzipSync(ride), ['Ride.fit ride']],
-    ['packed with gzip and named .fit', 'a.fit', gzipSync(ride), ['a.fit ride']],
-    ['in a zip that is named .fit', 'a.fit', makeZip([{ name: 'b.fit', bytes: ride }]), ['b.fit ride']],
-    ['that is plain and named .gz', 'a.fit.gz', ride, ['a.fit ride']],
-    ['that is plain and named .zip', 'a.zip', ride, ['a.zip.fit ride']],
-    ['in a zip that is named .fit.gz', 'a.fit.gz', makeZip([{ name: 'b.fit', bytes: ride }]), ['b.fit ride']],
-    ['that is a backup', 'a.fit~', ride, ['a.fit ride']],
-    ['that is a letter', 'a.zip', text, 'not_archive'],
-    ['of an empty zip', 'a.zip', makeZip([]), 'no_fit_inside'],
-    ['of a zip without FIT', 'a.zip', makeZip([{ name: 'a.tcx', bytes: ride }]), 'no_fit_inside'],
+    ['not compressed', 'Ride.FIT', ride, ['Ride.fit ride']],
+    ['gzipped', 'Ride.FIT.gz', gzipSync(ride), ['Ride.fit ride']],
+    ['gzipped but named .fit', 'a.fit', gzipSync(ride), ['a.fit ride']],
+    ['in a zip named .fit', 'a.fit', makeZip([{ name: 'b.fit', bytes: ride }]), ['b.fit ride']],
+    ['not compressed but named .gz', 'a.fit.gz', ride, ['a.fit ride']],
+    ['not compressed but named .zip', 'a.zip', ride, ['a.zip.fit ride']],
+    ['in a zip named .fit.gz', 'a.fit.gz', makeZip([{ name: 'b.fit', bytes: ride }]), ['b.fit ride']],
+    ['that is an editor backup', 'a.fit~', ride, ['a.fit ride']],
+    ['that is a text', 'a.zip', text, 'not_archive'],
+    ['missing in an empty zip', 'a.zip', makeZip([]), 'no_fit_inside'],
+    ['missing in a zip of other files', 'a.zip', makeZip([{ name: 'a.tcx', bytes: ride }]), 'no_fit_inside'],
     [
-      'beside what is none',
+      'beside other files',
       'export.zip',
       makeZip([
         { name: 'rides/one.FIT', bytes: ride },
@@ -156,7 +156,7 @@ describe('each FIT file', () => {
       ],
     ],
     [
-      'beside what cannot be read',
+      'beside unreadable files',
       'a.zip',
       makeZip([
         { name: 'one.fit', bytes: ride },
@@ -180,7 +180,7 @@ describe('each FIT file', () => {
     ],
   ]
 
-  it.each(CASES)('%s has its own result', async (_, name, bytes, ends) => {
+  it.each(CASES)('has its own result: %s', async (_, name, bytes, ends) => {
     expect(await endsOf(name, bytes)).toEqual(ends)
   })
 })

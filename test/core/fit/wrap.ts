@@ -1,4 +1,4 @@
-/** Wraps messages, byte by byte, into a FIT file with a right length and checksum. */
+/** Wraps the bytes of messages into a FIT file with a correct length and checksum. */
 export function wrap(data: ArrayLike<number>): Buffer {
   const file = Buffer.alloc(12 + data.length + 2)
   file.set([12, 0x20, 0, 0], 0)
@@ -15,14 +15,14 @@ export function wrap(data: ArrayLike<number>): Buffer {
   return file
 }
 
-/** The four bytes of a number, the lowest first. */
+/** The four bytes of a number, lowest byte first. */
 export const littleEndian = (value: number) => [0, 8, 16, 24].map((shift) => (value >>> shift) & 0xff)
-/** A definition and a message that name the file an activity. */
+/** A definition and a message that declare the file an activity. */
 export const FILE_ID_ACTIVITY = [0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 4]
-/** A moment as FIT counts it, in s. */
+/** A FIT time, s. */
 export const T0 = 1_100_000_000
 
-/** A generator of numbers from 0 to 1, the same ones at each run. */
+/** Makes a generator of numbers from 0 to 1, the same numbers for the same seed. */
 export function makeRandom(seed: number): () => number {
   let state = seed
   return () => {

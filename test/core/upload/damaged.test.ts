@@ -27,7 +27,7 @@ const DAMAGED: Array<[string, string, Uint8Array]> = [
   ['in a damaged archive', 'rides.zip', damage(zip, 2)],
 ]
 
-const REASON = /^(?:not whole: |the file is empty$)/
+const REASON = /^(?:incomplete: |the file is empty$)/
 
 describe.each(DAMAGED)('a file %s', (_, name, bytes) => {
   it('waits with its reason for an hour, then is refused with its row', async () => {
@@ -36,7 +36,7 @@ describe.each(DAMAGED)('a file %s', (_, name, bytes) => {
     expect(waiting.action === 'wait' && waiting.dueAt?.getTime()).toBeGreaterThan(rig.deps.now().getTime())
     expect(await rig.rows('select 1 from training.uploads')).toEqual([])
     const outcome = await rig.importFile(name, bytes, { restingSince: ago(HOUR) })
-    expect(textOf(outcome)).toMatch(new RegExp(`${name}: not uploaded: (?:not whole: |the file is empty)`))
+    expect(textOf(outcome)).toMatch(new RegExp(`${name}: not uploaded: (?:incomplete: |the file is empty)`))
     expect(textOf(outcome)).toContain('Put a whole copy of the file into the drop folder')
     expect(textOf(outcome)).not.toContain('--force')
     const rows = await rig.rows('select content_id, file_name, state, attempts, reason from training.uploads')
@@ -66,7 +66,7 @@ describe('a file that is not whole', () => {
     expect(await rig.uploaded()).toEqual([])
     const text = textOf(await rig.importFile('rides.zip', good, { restingSince: ago(HOUR) }))
     expect(text).toMatch(/^one\.fit: uploaded: activity /m)
-    expect(text).toMatch(/^rides\.zip: not uploaded: not whole: two\.fit/m)
+    expect(text).toMatch(/^rides\.zip: not uploaded: incomplete: two\.fit/m)
     expect(await rig.uploaded()).toHaveLength(1)
   })
 })

@@ -44,7 +44,7 @@ describe('an archive', () => {
     const members = [{ name: 'part1.zip', bytes: inner }, { name: 'ride.fit', bytes: ride }, ...letters]
     const outcome = await rig.importFile('takeout.zip', makeZip(members))
     const text = outcome.action === 'failed' ? outcome.text : ''
-    expect(text).toMatch(/^takeout\.zip: not uploaded: locked\.fit: it is locked with a password/m)
+    expect(text).toMatch(/^takeout\.zip: not uploaded: locked\.fit: it is encrypted with a password/m)
     expect(text).toMatch(/^ride\.fit: uploaded: /m)
     // Of many alike a person reads some, and the number of the others.
     expect(text.match(/it does not start with a FIT header/g)).toHaveLength(19)
