@@ -31,12 +31,18 @@ import { normalizeMeasures } from './measures.ts'
 import { normalizeTrack } from './track.ts'
 
 const NO_SAMPLES: WireSamples = { count: 0, fields: new Map() }
-/** A pause of more than a day is not a pause of a ride, ms. */
+/** A longer gap between samples splits a recording into runs, ms: no ride pauses for more than a day. */
 const MAX_PAUSE_MS = 24 * 3_600_000
-/** A ride is longer than the service says by its pauses, and hardly shorter than two thirds of that. */
+/**
+ * The main run is the whole ride if the duration of the service is at most this many times as long: runs include pauses, so they are rarely
+ * shorter than two thirds of that duration.
+ */
 const MAX_OF_RUN = 1.5
 
-/** Normalizes an answer with its samples (endpoint 8) to all that is derived from it. `lost`: what no column can hold; `drift` has examples. */
+/**
+ * Normalizes a response with its samples (endpoint 8) and derives values from them. `lost` counts values that no column can hold; `drift`
+ * has examples.
+ */
 export function normalizeActivity(wire: WireActivity & WithDrift) {
   const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const { main, ...content } = deriveContent(samples, {
@@ -54,7 +60,10 @@ export function normalizeActivity(wire: WireActivity & WithDrift) {
   return { derived, drift: [...wire.drift, ...driftOfDate('summary.start_date', wire), ...drift], lost }
 }
 
-/** Computes all that is derived from an activity's samples. `ftp`: threshold power, W; `durationS`: by the service; null when unknown. */
+/**
+ * Computes everything that is derived from the samples of an activity. `ftp`: threshold power, W; `durationS`: as sent by the service; null
+ * if unknown.
+ */
 export function deriveContent(
   samples: Samples,
   { ftp, durationS }: { ftp: number | null; durationS: number | null },
@@ -77,9 +86,9 @@ export function deriveContent(
 }
 
 /**
- * Takes the main run out of samples in the order of time, and how many strays are not of it. Runs begin where more than a day lies between
- * two samples; the main one has the most samples, and of equal ones it is the last, because a clock is set right and not wrong. All
- * samples are of it when they span no more than 7 days, and the `duration` of the service, s, does not say that the main run is the ride.
+ * Returns the main run of samples in order of time, and the number of samples outside it (strays). A gap of more than a day starts a new
+ * run. The main run has the most samples; of equally long runs it is the last one, because clocks are corrected over time. If everything
+ * spans at most 7 days and the `duration` of the service, s, does not match the main run alone, all samples are one run.
  */
 function normalizeMainRun(samples: Samples, durationS: number | null) {
   const { count, t } = samples
@@ -100,8 +109,8 @@ function normalizeMainRun(samples: Samples, durationS: number | null) {
 }
 
 /**
- * Finds where an activity began and the box around it, degrees, from the samples with a position, in the order of time; all null
- * without one. A ride across the 180th meridian gets a box around the whole earth.
+ * Finds the start position and the bounding box of an activity, degrees, from samples in order of time; all null without a position. A ride
+ * across the 180th meridian gets a box around the whole earth.
  */
 export function normalizePlace({ count, columns: { lat, lng } }: Samples): Place {
   let first = -1
@@ -124,21 +133,20 @@ type NoteDrift = (field: string, kind: Drift['kind'], example: unknown) => void
 const TIME = 'unix_time'
 const FIELDS = Object.keys(SAMPLE_VALUE_FIELDS) as SampleField[]
 const KNOWN = new Set<string>([TIME, ...FIELDS])
-/** `sample_extras` has an index over the names of fields; a row of it holds 2,704 bytes. */
+/** Maximum length of a field name: `sample_extras` has an index on names, and an index row holds 2,704 bytes. */
 const MAX_NAME_BYTES = 1_000
 
 /**
- * Normalizes `session_data` (service document, "session_data entry fields") to one typed array for each field, in the order of
- * time. `unix_time` is in milliseconds. Null, missing and unreadable numbers become NaN, and so do infinities and numbers beyond
- * what their column can hold; a sample without a readable time is left out. Drift names each such field once, and every field
- * without a column. Arrays that need no change are shared with `wire`. `lost` counts the numbers out of range, the values of fields
- * whose name is too long, and the samples without a time.
+ * Normalizes `session_data` (service document, "session_data entry fields") to one typed array per field, in order of time. `unix_time` is
+ * in ms. Missing, unreadable and infinite numbers, and numbers that their column cannot hold, become NaN. Leaves out samples without a
+ * readable time. Drift names each such field once, and each field without a column. Arrays that need no change are shared with `wire`.
+ * `lost` counts numbers out of range, values of fields with too long a name, and samples without a time.
  */
 export function normalizeSamples(wire: WireSamples) {
   const drift = new Map<string, Drift>()
   const note: NoteDrift = (field, kind, example) => {
     const key = `${kind} ${field}`
-    // JSON has no infinities.
+    // JSON cannot express infinity.
     const shown = typeof example === 'number' && !Number.isFinite(example) ? String(example) : example
     if (!drift.has(key)) drift.set(key, { field: `session_data.${field}`, kind, example: shown })
   }
@@ -183,7 +191,9 @@ export function normalizeSamples(wire: WireSamples) {
   return { samples, extras, drift: [...drift.values()], lost }
 }
 
-/** Reads the numbers of a field, also from numeric text; any other value is drift, except times, which `orderByTime` checks. */
+/**
+ * Reads the numbers of a field; numeric text counts as a number. Any other value is drift, except for times, which `orderByTime` checks.
+ */
 function numbersOf(field: WireSampleField | undefined, name: string, note: NoteDrift) {
   if (!field || field.others.size === 0) return field?.numbers
   const numbers = field.numbers.slice()
@@ -195,7 +205,7 @@ function numbersOf(field: WireSampleField | undefined, name: string, note: NoteD
   return numbers
 }
 
-/** Replaces the numbers among the first `count` that reach the limit by NaN; `onMisfit` is called with each of them. */
+/** Replaces each of the first `count` numbers that reaches the limit by NaN, and calls `onMisfit` with it. */
 function withinRange(numbers: Float64Array, count: number, limit: number, onMisfit: (value: number) => void) {
   let kept = numbers
   for (let index = 0; index < count; index++) {
@@ -208,7 +218,7 @@ function withinRange(numbers: Float64Array, count: number, limit: number, onMisf
   return kept
 }
 
-/** Sorts the indexes of the samples with a readable time by time; undefined when all have one and are in order already. */
+/** Returns the indexes of samples with a readable time, sorted by time; undefined if all samples have one and are in order. */
 function orderByTime(wire: WireSamples, times: Float64Array, note: NoteDrift): number[] | undefined {
   let previous = Number.NEGATIVE_INFINITY
   let at = 0
@@ -226,7 +236,7 @@ function orderByTime(wire: WireSamples, times: Float64Array, note: NoteDrift): n
   return order.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b)
 }
 
-/** Moves values by index to their places in the order of time. */
+/** Moves values from their sample index to their index in order of time. */
 function movedTo(order: readonly number[], others: ReadonlyMap<number, unknown>): Map<number, unknown> {
   if (others.size === 0) return new Map()
   return new Map(order.flatMap((at, place) => (others.has(at) ? [[place, others.get(at)] as const] : [])))
@@ -242,7 +252,7 @@ function sentAt(field: WireSampleField | undefined, index: number): unknown {
   return number === undefined || Number.isNaN(number) ? field?.others.get(index) : number
 }
 
-/** About 60 durations: each second at first, then steps that grow with the duration. */
+/** Durations of the power curve, about 60: every second at first, then growing steps. */
 const DURATIONS_S: readonly number[] = [
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 18, 20, 25, 30, 35, 40, 45, 50, 60, 75, 90, 105, 120, 150, 180],
   ...[210, 240, 270, 300, 360, 420, 480, 540, 600, 720, 840, 900, 1_080, 1_200, 1_500, 1_800, 2_100, 2_400],
@@ -251,10 +261,10 @@ const DURATIONS_S: readonly number[] = [
 ]
 
 /**
- * Computes the exact best mean power at each duration up to the activity's length by prefix sums on a one-second grid
- * built from the timestamps: a sample fills the seconds that it lasts, gaps of the recording count as zero watts, and of
- * several samples in one second the last one counts, whether it has power or not. Samples are in the order of time. Reads `p_raw` (power of each second) where the
- * activity has it, else `power`, and says which. Undefined without any power.
+ * Computes the exact best mean power for each duration up to the length of the activity, by prefix sums on a one-second grid. A sample
+ * fills the seconds that it lasts, gaps count as 0 W, and the last of several samples in one second counts even without power. Samples are
+ * in order of time. Uses `p_raw` (power of each second) if the activity has it, otherwise `power`; `source` names the one used. Undefined
+ * without power.
  */
 export function normalizePowerCurve(
   samples: Samples,
@@ -267,7 +277,7 @@ export function normalizePowerCurve(
   const points: PowerBest[] = []
   let best = 0
   for (const durationS of [...DURATIONS_S.filter((duration) => duration < watts.length), watts.length]) {
-    // Where no power is negative, a longer time has no smaller sum than a shorter one.
+    // If no power is negative, a longer duration has at least the sum of a shorter one.
     best = bestSum(sums, { durationS, least: best })
     points.push({ durationS, watts: best / durationS })
   }
@@ -275,17 +285,17 @@ export function normalizePowerCurve(
 }
 
 /**
- * Normalizes an activity (service document, "Activity detail") to its row: one column for each field, null where a field is
- * missing, numbers as sent. `elapsedS` is computed: seconds from the first of the `samples` to the last. The wall clock is that of the zone
- * that was sent, or where that is plain UTC, of `place`.
+ * Normalizes an activity (service document, "Activity detail") to its row: one column per field, numbers as sent, null if missing.
+ * `elapsedS`: seconds from the first to the last of the `samples`. The local time is in the zone that was sent, or, if that is plain UTC,
+ * in the zone of `place`.
  */
 export function normalizeDetail(wire: WireActivity, samples: Samples, place: Place): ActivityDetailRow {
-  // When clocks go back an hour occurs twice; the first sample decides.
+  // An hour occurs twice when clocks go back. The first sample decides which one is meant.
   const start = normalizeDate(wire, samples.count > 0 ? samples.t[0] : undefined)
   return {
     ...makeRow(DETAIL_FIELDS, wire),
     elapsedS: elapsedSeconds(samples),
-    // Of the fields that the list has too, one that is missing here keeps the list's value.
+    // If a field that the list also has is missing here, the row keeps the value of the list.
     ...(wire.name != null && { name: wire.name }),
     ...(wire.description !== undefined && { description: wire.description }),
     ...(wire.activityType != null && { activityType: wire.activityType }),
@@ -293,12 +303,12 @@ export function normalizeDetail(wire: WireActivity, samples: Samples, place: Pla
   }
 }
 
-/** Seconds from the first sample to the last; null without samples. */
+/** Returns the seconds from the first to the last sample; null without samples. */
 export function elapsedSeconds({ count, t }: Samples): number | null {
   return count === 0 ? null : ((t[count - 1] as number) - (t[0] as number)) / SECOND
 }
 
-/** Normalizes an entry of the activity list (service document, "Activity list entry"); a date that cannot be read is null. */
+/** Normalizes an entry of the activity list (service document, "Activity list entry"). A date that cannot be read becomes null. */
 export function normalizeListEntry(wire: WireListEntry): ListedActivity {
   const start = normalizeDate(wire)
   const none = { startedAt: null, timezone: null, startedAtLocal: null, timezoneSource: null }
@@ -311,11 +321,11 @@ export function normalizeListEntry(wire: WireListEntry): ListedActivity {
 }
 
 /**
- * Hashes an activity without its samples: name, description and the whole summary as sent (service document, "Activity
- * detail"). The order of keys does not matter, so that reordered keys are not an edit.
+ * Hashes an activity without its samples: name, description and the whole summary as sent (service document, "Activity detail"). Keys are
+ * sorted, so reordered keys are not an edit.
  */
 export function hashSummary(wire: Pick<WireActivity, 'name' | 'description' | 'summaryAsSent'>): string {
-  // In a list JSON writes a missing value as null.
+  // JSON writes a missing value in a list as null.
   const identity = [wire.name, wire.description, wire.summaryAsSent]
   return createHash('sha256').update(JSON.stringify(identity, sortKeys)).digest('hex')
 }

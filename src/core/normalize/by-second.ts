@@ -2,15 +2,15 @@ import { hasValue } from '../../kit/floats.ts'
 import type { Intensity, PowerSource } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 
-// Runs in the browser, too, where kit/time does not.
+// This file also runs in the browser, where kit/time does not.
 const MS_A_SECOND = 1_000
-/** Samples further apart than this, s, are single values: each stands for its own second. */
+/** Maximum spacing, s. Samples further apart are single values, and each stands for its own second. */
 const MAX_SPACING_S = 300
 
 /**
- * How far apart the samples of a recording are, and how long each lasts. `spacingS`: the median distance between seconds with a
- * sample, s, 1 for nearly all recordings; `seconds`: the whole second of each sample, since 1970; `heldS`: seconds that a
- * sample lasts, 0 for one that a later one of its second replaces.
+ * How far apart the samples of a recording are and how long each lasts. `spacingS`: the median seconds between samples, 1 for nearly all
+ * recordings. `seconds`: the second of each sample, since 1970. `heldS`: how many seconds a sample lasts, 0 if a later sample of the same
+ * second replaces it.
  */
 type SampleSpacing = {
   readonly spacingS: number
@@ -19,9 +19,9 @@ type SampleSpacing = {
 }
 
 /**
- * Finds the spacing of samples in the order of time. A sample lasts until the next one when that is less than two spacings away,
- * else for one spacing, and a gap follows. So a gap of a recording of each second begins at its first missing second, and one of a
- * recording of every 5 s where a sample is missing.
+ * Finds the spacing of samples in order of time. A sample lasts until the next one if that is less than two spacings away; otherwise it
+ * lasts one spacing and a gap follows. So the gap starts where the first sample is missing, in a recording of every second as well as of
+ * every 5 s.
  */
 export function measureSampleSpacing({ t, count }: Pick<Samples, 't' | 'count'>): SampleSpacing {
   const seconds = new Float64Array(count)
@@ -36,13 +36,13 @@ export function measureSampleSpacing({ t, count }: Pick<Samples, 't' | 'count'>)
   return { spacingS, seconds, heldS }
 }
 
-/** Counts the distances between different seconds, and takes the one in the middle. */
+/** Returns the median distance between samples of different seconds, s. */
 function medianStep(seconds: Float64Array): number {
   const times = new Int32Array(MAX_SPACING_S + 2)
   let steps = 0
   for (let index = 1; index < seconds.length; index++) {
     const step = (seconds[index] as number) - (seconds[index - 1] as number)
-    // A time that is not a number gives a step that is NaN.
+    // The step is NaN if a time is not a number.
     if (!(step > 0)) continue
     const at = Math.min(step, MAX_SPACING_S + 1)
     times[at] = (times[at] as number) + 1
@@ -56,7 +56,7 @@ function medianStep(seconds: Float64Array): number {
   return 1
 }
 
-/** Chooses the power for computations: of each second (`p_raw`) if present, else the mean of 5 s (`power`). */
+/** Chooses the power column for computations: `p_raw` (of each second) if it has values, otherwise `power` (mean of 5 s). */
 export function powerSourceOf({
   columns,
   count,
@@ -67,12 +67,12 @@ export function powerSourceOf({
   return hasValue(columns.p_raw, count) ? 'p_raw' : 'power'
 }
 
-/** Longer than any ride: timestamps further apart than this are a broken clock, and a grid would not fit in memory. */
+/** Maximum time span of an activity, s. A longer one means a broken clock, and its one-second grid would not fit in memory. */
 export const MAX_ACTIVITY_S = 7 * 24 * 3_600
 
 /**
- * Spreads values of recorded samples over the seconds from the first to the end of the last: a sample fills the seconds that it
- * lasts, and seconds without a value are 0, gaps of the recording too. Undefined without any value, and for times that no ride has.
+ * Spreads the values of samples over a grid of seconds, from the first sample to the end of the last. A sample fills the seconds that it
+ * lasts; seconds without a value are 0, including gaps. Undefined without values, or if the span exceeds MAX_ACTIVITY_S.
  */
 export function spreadOverSeconds(values: Float64Array, { spacingS, seconds, heldS }: SampleSpacing) {
   const first = seconds[0] ?? Number.NaN
@@ -89,10 +89,11 @@ export function spreadOverSeconds(values: Float64Array, { spacingS, seconds, hel
   return spread
 }
 
-/** Prefix sums of the values of seconds: element `n` is the sum of the first `n`. `growing`: no value is negative. */
+/** Prefix sums of the values of seconds: element `n` is the sum of the first `n` values. `growing`: no value is negative. */
 export type Sums = { readonly sums: Float64Array; readonly growing: boolean }
 
-// This loop and the one over the windows are separate functions, because V8 optimizes hot functions and not parts of them.
+// This loop and the one in bestSum are separate functions, because V8 optimizes whole functions.
+/** Computes the prefix sums of values of seconds. */
 export function addUp(values: Float64Array): Sums {
   const sums = new Float64Array(values.length + 1)
   let growing = true
@@ -104,21 +105,21 @@ export function addUp(values: Float64Array): Sums {
   return { sums, growing }
 }
 
-/** How many ends of a window are compared at once: more for longer windows. */
+/** How many window ends are compared at once: more for longer windows. */
 const strideOf = (duration: number) => Math.min(12, 2 + Math.floor(duration / 8))
 
 /**
- * Computes the largest sum over a duration, s, in windows that begin at second `from` or later. Where no value is negative it is
- * `least` when that is more. -Infinity when there is no such window and nothing to begin with.
+ * Computes the largest sum over windows of a duration, s, that start at second `from` or later. If no value is negative, the result is at
+ * least `least`. Returns -Infinity if there is no window and no `least`.
  */
 export function bestSum(
   { sums, growing }: Sums,
   { durationS, from = 0, least }: { durationS: number; from?: number; least?: number },
 ): number {
-  // Falling sums are compared one by one, because a shorter window does not limit a longer one.
+  // Sums that may fall are compared one by one, because a shorter window does not bound a longer one.
   const stride = growing ? strideOf(durationS) : 1
   let best = (growing ? least : undefined) ?? Number.NEGATIVE_INFINITY
-  // No window in a stride exceeds the sum over all its seconds, so most strides are skipped after one comparison.
+  // No window in a stride exceeds the sum over all seconds of the stride, so one comparison rules out most strides.
   for (let end = from + durationS; end < sums.length; end += stride) {
     const last = Math.min(end + stride, sums.length) - 1
     if ((sums[last] as number) - (sums[end - durationS] as number) <= best) continue
@@ -130,17 +131,17 @@ export function bestSum(
   return best
 }
 
-/** The highest heart rate that is one, 1/min; sensors send 0 and 255 when they know none. */
+/** Maximum plausible heart rate, bpm. Sensors send 0 and 255 for unknown. */
 const MAX_HR = 250
 
-/** The samples of an activity that last, see makeRecorded. */
+/** The samples of an activity without replaced ones, see makeRecorded. */
 export type Recorded = Readonly<ReturnType<typeof makeRecorded>>
 
 /**
- * Takes what curve and measures need out of samples: of several in one second only the last, in the order of time. The next one follows
- * without a gap when it is as many seconds later as one lasts. Power (of `p_raw` where the activity has it) is in W, heart rate (1 to 250)
- * and cadence in 1/min, height and distance in m. Numbers are rounded to float4 like those in `training.samples`, so that SQL over the
- * samples gives the same measures; NaN is unknown.
+ * Extracts the columns for the power curve and the measures, in order of time; of several samples in one second only the last is kept. A
+ * sample follows the one before it without a gap if it is as many seconds later as that one lasts. Power (`p_raw` if the activity has it)
+ * is in W, heart rate (1 to 250) in bpm, cadence in rpm, height and distance in m; NaN is unknown. Numbers are rounded to float4 as in
+ * `training.samples`, so that SQL over the samples gives the same measures.
  */
 export function makeRecorded(
   samples: Pick<Samples, 't' | 'count'> & {
@@ -154,7 +155,7 @@ export function makeRecorded(
   const recorded = { seconds: values(), heldS: new Uint16Array(samples.count), power: values(), hr: values() }
   const [cad, alt, dist] = [values(), values(), values()]
   let count = 0
-  // One loop over all columns: each would cost as much as this one.
+  // One loop fills all columns: a loop per column would take as long each.
   for (let index = 0; index < samples.count; index++) {
     const held = heldS[index] as number
     if (held === 0) continue
@@ -181,24 +182,24 @@ export function makeRecorded(
   }
 }
 
-/** Returns a number as `training.samples` holds it; an infinite one becomes NaN. */
+/** Returns a number as `training.samples` stores it. An infinite number becomes NaN. */
 function stored(value: number): number {
   const rounded = Math.fround(value)
   return rounded - rounded === 0 ? rounded : Number.NaN
 }
 
-/** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */
+/** Where power zones 2 to 7 start, in percent of threshold power: integers, so that 110 W are exactly 55 % of 200 W. */
 const ZONE_STARTS = [55, 75, 90, 105, 120, 150] as const
-/** From this percentage of the maximal power available on, a second counts as near it. */
+/** Minimum percentage of the maximal power available at which a second counts as near it. */
 const NEAR_MPA = 90
-/** How long a heart rate must be reached without a break, s, to be the peak and not a spike of the sensor. */
+/** How long a heart rate must last without a gap to count as the peak, s. Shorter peaks may be spikes of the sensor. */
 const PEAK_HELD_S = 10
 
 /**
- * Counts the seconds of an activity in each power zone of its threshold power (`ftp`, W; null when it is unknown), above it, near the
- * maximal power available, and at each heart rate. Samples are in the order of time; each counts for the seconds that it lasts, of several
- * in one second only the last, and gaps of the recording do not count. Power is `p_raw` where the activity has it, else `power`. Numbers
- * are rounded to float4 like those in `training.samples`, so that SQL over the samples gives the same counts. Undefined without samples.
+ * Counts the seconds of an activity in each zone of its threshold power (`ftp`, W; null if unknown), above it, near the maximal power
+ * available, and at each heart rate. Samples are in order of time. Each counts for the seconds that it lasts; gaps do not count, and of
+ * several samples in one second only the last does. Power is `p_raw` if the activity has it, otherwise `power`. Numbers are rounded to
+ * float4 as in `training.samples`, so that SQL over the samples gives the same counts. Undefined without samples.
  */
 export function normalizeIntensity(
   samples: Samples,
@@ -217,7 +218,7 @@ export function normalizeIntensity(
 function countPower(samples: Samples, heldS: Uint16Array, ftp: number | null) {
   const { mpa } = samples.columns
   const source = samples.columns[powerSourceOf(samples)]
-  // A Float64Array, because a plain array has one of two kinds, by whether its numbers are whole, and V8 compiles for both.
+  // A Float64Array, because V8 stores plain arrays of integers and of fractions differently and compiles for both.
   const starts = Float64Array.from(ZONE_STARTS, (percent) => percent * (ftp ?? Number.NaN))
   const zonesS = [0, 0, 0, 0, 0, 0, 0]
   let aboveFtpS = 0
@@ -253,7 +254,7 @@ function countPower(samples: Samples, heldS: Uint16Array, ftp: number | null) {
   }
 }
 
-// Zone 7 excludes its start, the others include theirs.
+// Zone 7 excludes its start; the other zones include theirs.
 function zoneOf(power: number, starts: Float64Array): number {
   let zone = 0
   while (zone < 5 && power >= (starts[zone] as number)) zone++
@@ -275,7 +276,7 @@ function countHeartRate(samples: Samples, { seconds, heldS }: SampleSpacing) {
     atLeastS[beats - 1] = (atLeastS[beats - 1] as number) + held
     if (beats > highest) highest = beats
     let [lowest, end] = [beats, (seconds[index] as number) + held]
-    // From here on, as long as it is more than the peak so far, the next sample begins where one ends, and 10 s are not full.
+    // Extends the window while its lowest heart rate is above the peak so far, without a gap, up to 10 s.
     for (let next = index + 1; lowest > peak; next++) {
       if (end - (seconds[index] as number) >= PEAK_HELD_S) peak = lowest
       else if (seconds[next] !== end) break

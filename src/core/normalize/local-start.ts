@@ -7,20 +7,20 @@ import type { Drift } from '../service/wire/lenient.ts'
 import type { Place } from '../store/activities/activity-changes.ts'
 import type { ZoneChange, ZoneFacts } from '../store/activities/zone-rows.ts'
 
-/** Farther from each other in time, two activities say nothing about where the rider was. */
+/** Maximum time between two activities for one to give the other its time zone. */
 const NEAREST_WITHIN_MS = 30 * 24 * 3_600 * SECOND
 
 type LocalStart = {
   startedAt: Date
   timezone: string
-  /** the wall clock of `timezone`, `YYYY-MM-DD HH:MM:SS.ffffff` */
+  /** local time in `timezone`, `YYYY-MM-DD HH:MM:SS.ffffff` */
   startedAtLocal: string
   timezoneSource: 'service' | 'position' | 'unknown'
 }
 
 /**
- * Normalizes a start to the rider's own wall clock, as far as one answer tells it: by the zone that the service sent, or where
- * that is plain UTC, by the zone of the first position; else UTC, named as unknown. The instant is the service's in any case.
+ * Converts a start to the local time of the rider, as far as one response tells it: in the zone that the service sent or, if that is plain
+ * UTC, in the zone of the first position. Otherwise it is UTC, marked `unknown`. The instant is always the one of the service.
  */
 export function normalizeLocalStart(start: Moment, place?: Place): LocalStart {
   const { instant: startedAt, timezone, local } = start
@@ -38,7 +38,7 @@ function zoneOfPlace(lat: number | null, lng: number | null): string | undefined
   return lat === null || lng === null ? undefined : zoneAt(lat, lng)
 }
 
-/** Moves a wall clock of UTC by an offset, s. Every digit of the second stays: an offset has no fractions of one. */
+/** Adds an offset, s, to a UTC time. All digits of the second are kept: offsets are whole seconds. */
 function moveWallClock(utc: string, offsetS: number): string {
   const [seconds, fraction] = utc.split('.')
   const moved = new Date(Date.parse(`${seconds?.replace(' ', 'T')}Z`) + offsetS * SECOND)
@@ -51,10 +51,10 @@ type Anchor = { at: number; timezone: string }
 const UNKNOWN_ZONE: Found = { timezone: 'UTC', timezoneSource: 'unknown', offsetS: 0 }
 
 /**
- * Finds the time zone of each activity of an account from all stored facts. The first known one counts: the zone of the service; of the
- * first position, else of the one in the FIT file; the offset of the FIT file, named after the nearest known zone or the home with this
- * offset at the time; the nearest activity in time with one of these, within 30 days; `home`; UTC. `rows` are in the order of their starts.
- * With `everyPlace`, zones of positions are looked up again. Returns the activities whose row differs.
+ * Finds the time zone of each activity of an account from all stored facts. The first known of these counts: the zone of the service; the
+ * zone of the first position, otherwise of the position in the FIT file; the offset in the FIT file, named after the nearest known zone or
+ * `home` if one has this offset then; the zone of the nearest such activity within 30 days; `home`; UTC. `rows` are in order of start. With
+ * `everyPlace`, zones of positions are looked up again. Returns the activities whose row changes.
  */
 export function normalizeZones(
   rows: readonly ZoneFacts[],
@@ -114,7 +114,9 @@ function anchorsOf(rows: readonly ZoneFacts[], found: ReadonlyArray<Found | unde
   })
 }
 
-/** Finds the zone of the nearest of `anchors`, which are in the order of time; of two equally near the earlier one. */
+/**
+ * Finds the zone of the nearest anchor within 30 days. `anchors` are in order of time; of two equally near anchors the earlier one counts.
+ */
 function nearestOf(anchors: readonly Anchor[], at: number): string | undefined {
   let [low, high] = [0, anchors.length]
   while (low < high) {
@@ -128,7 +130,7 @@ function nearestOf(anchors: readonly Anchor[], at: number): string | undefined {
   return distance(nearest) <= NEAREST_WITHIN_MS ? nearest?.timezone : undefined
 }
 
-/** Writes an offset, s, as `+05:45`; with its seconds where it has any. */
+/** Formats an offset, s, as `+05:45`, with seconds only if it has any. */
 function formatOffset(offsetS: number): string {
   const two = (value: number) => String(value).padStart(2, '0')
   const rest = Math.abs(offsetS)
@@ -142,15 +144,14 @@ type Lookup = {
   setCache(options: { store: Pick<Map<string, object>, 'get' | 'set'> }): void
 }
 
-/** Cells of the map that stay in memory. A rider's activities begin in a few of them, and one takes 20 kB to some MB. */
+/** Maximum number of map cells in memory. The activities of a rider start in a few cells; a cell takes 20 kB to a few MB. */
 const MAX_CELLS = 16
 
 let lookup: Lookup | undefined
 
 /**
- * Finds the time zone of a place, an IANA name, by the borders of the time zones and of the territorial waters; at sea by the
- * longitude (`Etc/GMT+3`). Degrees, WGS 84. Undefined for numbers that are not a place on earth. The borders are those of
- * timezone-boundary-builder; where states dispute a place, the first name counts.
+ * Finds the IANA time zone of a place by the borders of timezone-boundary-builder, including territorial waters; at sea by longitude
+ * (`Etc/GMT+3`). Degrees, WGS 84. Undefined if the numbers are not a place on earth. In a disputed place the first name counts.
  */
 function zoneAt(lat: number, lng: number): string | undefined {
   if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) return undefined
@@ -158,7 +159,7 @@ function zoneAt(lat: number, lng: number): string | undefined {
   return lookup.find(lat, lng)[0]
 }
 
-/** Loads the library at its first use, because its index has a megabyte and most commands do not need it. */
+/** Loads the library at first use, because its index takes a megabyte and most commands do not need it. */
 function loadLookup(): Lookup {
   const loaded: Lookup = createRequire(import.meta.url)('geo-tz/all')
   const cells = new Map<string, object>()
@@ -171,19 +172,19 @@ function loadLookup(): Lookup {
   return loaded
 }
 
-/** A PHP DateTime as the service serialises it (service document, "start_date object"; any field may be missing). */
+/** A PHP DateTime as serialised by the service (service document, "start_date object"). Any field may be missing. */
 type PhpDate = Values<typeof START_FIELDS>
 
 export type Moment = {
-  /** whole milliseconds; `local` has every digit of the second */
+  /** in whole ms; `local` keeps every digit of the second */
   instant: Date
   /** the zone as the service named it: `+02:00`, `EDT` or `America/Toronto` */
   timezone: string
-  /** the wall clock in that zone, `YYYY-MM-DD HH:MM:SS.ffffff` */
+  /** local time in that zone, `YYYY-MM-DD HH:MM:SS.ffffff` */
   local: string
 }
 
-/** What the abbreviations of timezone_type 2 stand for, in minutes east of UTC; the meaning PHP gives each. */
+/** Offsets of the abbreviations of timezone_type 2 as PHP defines them, in minutes east of UTC. */
 const ABBREVIATION_MINUTES = new Map(
   Array.from(
     `UTC 0 GMT 0 Z 0 WET 0 WEST 60 BST 60 CET 60 CEST 120 MET 60 MEST 120 EET 120 EEST 180 IST 120 IDT 180
@@ -194,26 +195,26 @@ const ABBREVIATION_MINUTES = new Map(
     ([, name, minutes]) => [name, Number(minutes)],
   ),
 )
-/** Abbreviations that are also the names of zones with a summer time; timezone_type 3 means the zone. */
+/** Abbreviations that also name zones with daylight saving time. With timezone_type 3 the zone is meant. */
 const ALSO_ZONES: ReadonlySet<string> = new Set(['WET', 'CET', 'MET', 'EET'])
 const ZONE_NAME = 3
-/** Zone names of three letters. The others that luxon knows are abbreviations, to which PHP gives another meaning. */
+/** Zone names of three letters. Other such names that luxon knows are abbreviations with another meaning in PHP. */
 const SHORT_ZONES: ReadonlySet<string> = new Set([...ALSO_ZONES, 'PRC', 'ROC', 'ROK', 'UCT'])
 
-/** The only form that PHP serialises; more, such as a zone, would contradict `timezone`. */
+/** The only format that PHP serialises. Anything more, such as a zone, would contradict `timezone`. */
 const WALL_CLOCK = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/
-/** Postgres reads a year of five digits in no format that is sent to it. */
+/** Maximum year: Postgres cannot read years of five digits in the formats that we send. */
 const MAX_YEAR = 9_999
-/** No text is formatted with it; without a locale, luxon reads the system's, which takes ten milliseconds. */
+/** Not used for formatting. Without a locale luxon reads the one of the system, which takes 10 ms. */
 const LOCALE = 'en-US'
-/** Words that luxon resolves to this machine's zone, which the service cannot know. */
+/** Names that luxon resolves to the zone of this machine, which the service cannot know. */
 const OWN_ZONES: ReadonlySet<string> = new Set(['local', 'system', 'default'])
 
 /**
- * Normalizes a PHP DateTime (service document, "start_date object") of any of the three timezone types (1 UTC offset,
- * 2 abbreviation, 3 zone name) to an instant, the zone's name and the wall clock. Undefined when the date cannot be read or the
- * zone is unknown, because a guessed hour is worse than none. A wall clock that occurs twice, when clocks go back, means the time
- * that is nearer to `near` (ms since 1970), or without it the first.
+ * Normalizes a PHP DateTime (service document, "start_date object") of timezone_type 1 (UTC offset), 2 (abbreviation) or 3 (zone name) to
+ * an instant, the zone and the local time. Undefined if the date cannot be read or the zone is unknown, because a guessed hour is worse
+ * than none. A local time that occurs twice when clocks go back means the instant nearest to `near` (ms since 1970), or without `near` the
+ * first.
  */
 export function normalizeDate(wire: PhpDate, near?: number): Moment | undefined {
   const local = wire.date?.trim() ?? ''
@@ -233,18 +234,18 @@ function isInYears(ms: number): boolean {
   return year >= 1 && year <= MAX_YEAR
 }
 
-/** Makes the drift of a date that was sent and cannot be read; none for one that can be read or is missing. */
+/** Returns the drift of a date that was sent and cannot be read; otherwise an empty list. */
 export function driftOfDate(field: string, wire: PhpDate): Drift[] {
   if (!wire.date || normalizeDate(wire)) return []
   return [{ field, kind: 'type', example: `${wire.date} ${wire.timezone ?? ''}`.trim() }]
 }
 
-/** Names of UTC itself, which tell nothing about where the rider was. `Europe/London` is none, nor is the abbreviation `WET`. */
+/** Names of UTC, which say nothing about where the rider was. `Europe/London` and `WET` are not among them. */
 const PLAIN_UTC = /^(?:etc\/)?(?:utc|uct|gmt|gmt[+-]?0|zulu|universal|greenwich)$|^z$|^[+-]00:?00(?::00)?$/i
 
 /**
- * Computes the wall clock minus UTC in a time zone at an instant (ms since 1970), s. The zone is an IANA name, an offset or an
- * abbreviation; undefined for any other text, and where the wall clock would show a year that no column can hold.
+ * Computes local time minus UTC in a time zone at an instant (ms since 1970), s. The zone is an IANA name, an offset or an abbreviation.
+ * Undefined for any other text, or if the local year does not fit a column.
  */
 export function offsetSecondsAt(timezone: string, instant: number): number | undefined {
   const zone = zoneOf(timezone, undefined)
@@ -253,10 +254,10 @@ export function offsetSecondsAt(timezone: string, instant: number): number | und
 }
 
 const SECONDS_A_MINUTE = 60
-/** Postgres knows no offset beyond it, and no place on earth has one of more than 14 hours. */
+/** Offsets must be below this: Postgres accepts no larger ones, and no place on earth is more than 14 hours from UTC. */
 const OFFSET_LIMIT_MINUTES = 16 * 60
 
-// The name decides, except for a few: `timezone_type` can be missing.
+// The name decides, because `timezone_type` may be missing. The type matters only for ALSO_ZONES.
 function zoneOf(timezone: string, type: number | null | undefined): Zone | undefined {
   const offset = /^([+-])(\d{1,2}):?([0-5]\d)(?::([0-5]\d))?$/.exec(timezone)
   if (offset) {

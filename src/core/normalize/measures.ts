@@ -3,24 +3,23 @@ import type { Measures } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import { addUp, bestSum, makeRecorded, type Recorded, type Sums, spreadOverSeconds } from './by-second.ts'
 
-/** The window of the weighted mean power, s. */
+/** Window of the weighted mean power, s. */
 const WEIGHTED_WINDOW_S = 30
-/** Below this speed, m/s, a rider stands still. */
+/** Below this speed a rider is not moving, m/s. */
 const MIN_MOVING_MPS = 0.5
-/** Nobody rides faster; such a step is a jump of the distance and not a way, m/s. */
+/** Maximum speed, m/s. A faster step is a jump of the recorded distance. */
 const MAX_MPS = 50
-/** After this time off its course, s, a distance has started again. */
+/** How long a distance may fall or jump before it is taken to have restarted, s. */
 const MAX_OFF_S = 10
-/** The width of a step of cadence, and the highest one that is a cadence, 1/min. */
+/** Width of a cadence step, and the limit of a plausible cadence, rpm. */
 const [CADENCE_STEP, MAX_CADENCE] = [5, 250] as const
 const MPS_TO_KMH = 3.6
 const [MINUTE_S, J_A_KJ] = [60, 1_000] as const
 
 /**
- * Computes the measures of an activity; what cannot be known is null. `ftp`: its threshold power, W; null when it is unknown.
- * Samples are in the order of time; each counts for the seconds that it lasts, of several in one second only the last. Recording
- * gaps are no time, but they are zero in a window over several seconds, as in power curves. Undefined without samples. The columns
- * of `training.ride_measures` say the formula of each.
+ * Computes the measures of an activity; null if unknown. `ftp`: its threshold power, W, null if unknown. Samples are in order of time. Each
+ * counts for the seconds that it lasts; of several in one second only the last counts. Gaps do not count as time, but as zero in a window
+ * over several seconds, as in power curves. Undefined without samples. The column comments of `training.ride_measures` give the formulas.
  */
 export function normalizeMeasures(
   samples: Samples,
@@ -52,7 +51,9 @@ export function normalizeMeasures(
   }
 }
 
-/** Computes movement, work, weighted power and height, of an activity or a part of it; with the speeds and the sums of the power. */
+/**
+ * Computes movement, work, weighted power and height of an activity or a part of it. Also returns the speeds and the prefix sums of power.
+ */
 export function measureEffort(recorded: Recorded) {
   const watts = spreadOverSeconds(recorded.power, recorded)
   const powerSums = watts && addUp(watts)
@@ -65,12 +66,12 @@ export function measureEffort(recorded: Recorded) {
   }
 }
 
-/** Divides; null where one of the two is unknown, or the divisor is not above zero. */
+/** Divides two numbers; null if one is unknown or the divisor is not positive. */
 function ratio(dividend: number | null, divisor: number | null): number | null {
   return dividend === null || divisor === null || !(divisor > 0) ? null : dividend / divisor
 }
 
-/** Sums up the seconds with a value; the mean is null without any. */
+/** Returns the sum over all seconds with a value, and the mean; the mean is null without values. */
 export function totalOf({ count, heldS }: Recorded, values: Float64Array) {
   let sum = 0
   let seconds = 0
@@ -84,8 +85,8 @@ export function totalOf({ count, heldS }: Recorded, values: Float64Array) {
 }
 
 /**
- * The speed of each sample, m/s, by the way until the next one; NaN before a gap and without a distance. While a distance falls or jumps,
- * the way does not count until the distance exceeds its maximum, so that no way counts twice; after 10 s it starts again.
+ * Computes the speed of each sample up to the next one, m/s; NaN before a gap and without a distance. If the distance falls or jumps, speed
+ * is 0 until the distance exceeds its previous maximum, so that no metre counts twice. After 10 s the distance is taken to have restarted.
  */
 function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) {
   const speed = new Float64Array(count).fill(Number.NaN)
@@ -129,7 +130,10 @@ function measureWork(recorded: Recorded) {
   return { meanPower, workKj: meanPower === null ? null : joules / J_A_KJ }
 }
 
-/** The means of 30 s end at each second with power from the 30th of the activity on. */
+/**
+ * Computes the weighted mean power: the fourth-power mean of 30 s averages that end at each second with power, from second 30 of the
+ * activity on.
+ */
 function measureWeightedPower({ count, seconds, heldS, power }: Recorded, { sums }: Sums): number | null {
   const first = seconds[0] as number
   let fourths = 0
@@ -146,7 +150,7 @@ function measureWeightedPower({ count, seconds, heldS, power }: Recorded, { sums
       counted++
     }
   }
-  // Versions of Node differ in the last digit of other roots.
+  // Two square roots, because versions of Node differ in the last digit of other roots.
   return counted > 0 ? Math.sqrt(Math.sqrt(fourths / counted)) : null
 }
 
@@ -176,7 +180,7 @@ function measureDrift({ count, heldS, power, hr }: Recorded) {
   }
 }
 
-/** The seconds that count, and the sums of both halves of them. */
+/** Counted seconds and sums of both halves of an activity. */
 type Halves = ReturnType<typeof makeHalves>
 
 function makeHalves() {
@@ -184,7 +188,7 @@ function makeHalves() {
   return { total: 0, first: makeHalf(), second: makeHalf() }
 }
 
-/** Adds a sample to its half: to the first when less than half of the seconds that count are before it. */
+/** Adds a sample to the first half if less than half of all counted seconds came before it, otherwise to the second. */
 function addToHalf({ total, first, second }: Halves, value: number, beats: number, held: number): void {
   const half = first.seconds * 2 < total ? first : second
   half.values += value * held
@@ -192,12 +196,12 @@ function addToHalf({ total, first, second }: Halves, value: number, beats: numbe
   half.seconds += held
 }
 
-/** Returns the climb with the largest value, the earliest of equal ones. */
+/** Returns the climb with the largest value; of equal ones the earliest. */
 function largest(climbs: readonly Climb[], value: 'lengthM' | 'gradePct'): Climb | undefined {
   return climbs.toSorted((a, b) => b[value] - a[value])[0]
 }
 
-/** Makes the columns of a climb, with the prefix `which`. */
+/** Makes the columns of a climb. `which` is the prefix of their names. */
 function columnsOfClimb<Which extends string>(which: Which, climb: Climb | undefined) {
   const columns = {
     ...{ FromS: climb?.fromS, S: climb?.durationS, GainM: climb?.gainM },
@@ -208,7 +212,7 @@ function columnsOfClimb<Which extends string>(which: Which, climb: Climb | undef
   ) as Record<`${Which}Climb${keyof typeof columns}`, number | null>
 }
 
-/** Makes the columns of the best means over some minutes; null where the activity is shorter or nothing is known. */
+/** Makes the columns of the best means over some minutes; null if the activity is shorter or the value is unknown. */
 function columnsOfBests<Before extends string, Minutes extends number, After extends string>(
   sums: Sums | undefined,
   [before, minutes, after]: readonly [Before, readonly Minutes[], After],
@@ -235,7 +239,7 @@ function measureAfterWork(power: Sums | undefined) {
   return { ...after(1_000), ...after(2_000), ...after(3_000) }
 }
 
-/** Counts the seconds of pedalling, and the work in them, in steps of 5 /min. */
+/** Counts the seconds of pedalling, and the work done in them, in steps of 5 rpm. */
 function measureCadence({ count, heldS, cad, power }: Recorded) {
   const seconds = new Array<number>(MAX_CADENCE / CADENCE_STEP).fill(0)
   const joules = new Float64Array(seconds.length)
@@ -258,17 +262,20 @@ function measureCadence({ count, heldS, cad, power }: Recorded) {
   }
 }
 
-/** A climb rises by at least this on average, as a share of its length. */
+/** Minimum average grade of a climb, as a fraction. */
 const MIN_GRADE = 0.03
-/** A climb ends where this much is lost against a slope of the least grade, m: 10 m of height, or 333 m of level road. */
+/** A climb ends after losing this much against a slope of the minimum grade, m: 10 m of height, or 333 m of flat road. */
 const LOST_M = 10
-/** Less is a bump, m. */
+/** Minimum gain of a climb, m. */
 const MIN_GAIN_M = 30
-/** On shorter ways an error of the height is a steep wall, m. */
+/** Minimum length of a climb, m. On less, an error of the height looks like a steep climb. */
 const MIN_LENGTH_M = 300
 const S_AN_HOUR = 3_600
 
-/** A climb: when it begins (s since the first sample), how long it takes, gaps included, height and way, percent, and m of height an hour. */
+/**
+ * A climb: start (s since the first sample), duration including gaps, height gained, length, grade in percent, and ascent rate (VAM) in
+ * m/h.
+ */
 type Climb = Readonly<{
   fromS: number
   durationS: number
@@ -279,9 +286,9 @@ type Climb = Readonly<{
 }>
 
 /**
- * Finds the climbs of an activity in their order, where it has height and distance. They lie between the low and the high points of the
- * height above a slope of 3 %: from a low point, which is the last of equal ones, to the highest before 10 m of that are lost. So a climb
- * rises by more than 3 % on average, and so do its beginning and its end. Climbs of less than 30 m or 300 m are left out.
+ * Finds the climbs of an activity in order, if it has height and distance. It measures height above a slope of 3 %: a climb leads from a
+ * low point (of equal ones the last) to the highest point before 10 m of that height are lost. So a climb rises by more than 3 % on
+ * average, as do its beginning and its end. Leaves out climbs of less than 30 m or 300 m.
  */
 function normalizeClimbs({ count, seconds, alt, dist }: Recorded): Climb[] {
   const climbs: Climb[] = []
@@ -320,14 +327,14 @@ function normalizeClimbs({ count, seconds, alt, dist }: Recorded): Climb[] {
   return climbs
 }
 
-/** A height is the mean of so many seconds on either side: a barometer's noise from one second to the next is not a climb. */
+/** Heights are averaged over this many seconds before and after, so that noise of the barometer is not a climb. */
 const MEAN_REACH_S = 5
-/** Smaller ups and downs are noise, m. */
+/** Smaller changes of height are noise, m. */
 const NOISE_M = 2
 
 /**
- * Sums the rises and falls of heights in m, NaN where one is not known, at moments in s that ascend. Each height is the mean of those up to
- * 5 s before and after it, to the centimetre, and counts when it is 2 m or more from the last one that counted. Null without heights.
+ * Sums ascent and descent of heights, m, NaN if unknown, at ascending times, s. Each height is averaged over 5 s before and after it, to
+ * the centimetre, and counts if it differs by at least 2 m from the last counted one. Null without heights.
  */
 function measureHeight(at: ArrayLike<number>, heights: ArrayLike<number>) {
   let counted = Number.NaN

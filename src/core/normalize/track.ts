@@ -2,27 +2,30 @@ import { isPosition } from '../../kit/floats.ts'
 import type { Track } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 
-/** The way from one point of a track to the next, m: positions of a rider who stands still stay nearer, and make none. */
+/** Distance between two points of a track, m. Positions of a rider who stands still stay closer together and add no points. */
 const STEP_M = 50
-/** Positions further apart than this, m, are a jump, and the way between them is not known: a tunnel is shorter. */
+/** Positions further apart than this are a jump and the path between them is unknown, m. Tunnels are shorter. */
 const MAX_GAP_M = 1_000
-/** Points this near to each other that are ridden in one direction are the same ground, m: GPS errs by half of it between houses. */
+/** Two points this close that are passed in the same direction are on the same route, m. Between buildings, GPS errs by half of that. */
 const NEAR_M = 60
-/** Two tracks are one route when each has this share of its points on the ground of the other. */
+/** Two tracks are the same route if each has at least this share of its points near the other. */
 const MIN_SHARE = 0.9
 
-/** Points have millionths of a degree. */
+/** Units of a degree in which points are stored. */
 export const UNITS = 1_000_000
-/** Metres of one to the north. */
+/** Metres per unit of latitude. */
 export const M_A_UNIT = 111_320 / UNITS
 const REACH = NEAR_M / M_A_UNIT
-/** A little more than the reach, because a cell and a point in it have other cosines: what is near lies in a cell or beside it. */
+/** Slightly more than REACH, because the cosine differs within a cell: near points are in the same or a neighbouring cell. */
 const CELL = 1.01 * REACH
 
-/** Points of an outline: the outlines of 3,000 activities take less than 300 kB in an answer. */
+/** Maximum number of points of an outline: the outlines of 3,000 activities take less than 300 kB in a response. */
 const MAX_OUTLINE = 36
 
-/** Makes a point every 50 m along the positions of samples, latitude and longitude in turns, and an outline of some of them. Undefined without samples. */
+/**
+ * Makes a track with a point every 50 m along the positions of samples (latitude and longitude alternate), and an outline of it. Undefined
+ * without samples.
+ */
 export function normalizeTrack({ count, columns }: Pick<Samples, 'count' | 'columns'>): Track | undefined {
   if (count === 0) return undefined
   const points: number[] = []
@@ -50,19 +53,19 @@ export function normalizeTrack({ count, columns }: Pick<Samples, 'count' | 'colu
   }
 }
 
-/** Decodes the points of a stored track or outline, latitude and longitude in turns. */
+/** Decodes the points of a stored track or outline; latitude and longitude alternate. */
 export function decodePoints(bytes: Buffer): Int32Array {
-  // A copy begins where an array of numbers may.
+  // Copies the bytes, because an Int32Array must start at a multiple of four bytes.
   return new Int32Array(new Uint8Array(bytes).buffer)
 }
 
 /**
- * Takes the points of a track that say most of its shape (Douglas and Peucker, the furthest point first): at most so many, and none that is
- * nearer than `toleranceM` to the line through the others.
+ * Simplifies a track (Douglas-Peucker, furthest point first) to at most `most` points. Leaves out points closer than `toleranceM` to the
+ * line.
  */
 export function simplifyTrack(points: Int32Array, most: number, toleranceM = 0): Int32Array {
   const cosine = cosineOf(points[0] ?? 0)
-  // A part between two points of the result, with the point between them that is furthest from its line.
+  // A segment between two kept points, and the point between them furthest from it.
   const partOf = (from: number, to: number) => {
     const [y, x] = [points[from] as number, points[from + 1] as number]
     const [north, east] = [(points[to] as number) - y, ((points[to + 1] as number) - x) * cosine]
@@ -88,8 +91,8 @@ export function simplifyTrack(points: Int32Array, most: number, toleranceM = 0):
 }
 
 /**
- * Compares a track with others. Returns the share of the points of each of both that are near a point of the other in the same direction, of
- * the one with the lower share; 0 when they are not one route. It is the same from both sides.
+ * Compares a track with others. Returns for each the share of points that are near a point of the other track in the same direction: the
+ * lower of the two shares, or 0 if they are not the same route. The result is symmetric.
  */
 export function compareTracks(points: Int32Array, others: readonly Int32Array[]): number[] {
   const cells = new Map<number, number[]>()
@@ -103,7 +106,7 @@ export function compareTracks(points: Int32Array, others: readonly Int32Array[])
   return others.map((track) => {
     const count = track.length / 2
     const covered = new Set<number>()
-    // In large strides, so that another way is known soon.
+    // Large strides detect a different route early.
     const stride = count % 7_919 === 0 ? 1 : 7_919
     let missed = 0
     for (let n = 0; n < count; n++) {
@@ -129,11 +132,11 @@ export function compareTracks(points: Int32Array, others: readonly Int32Array[])
   })
 }
 
-/** The difference of a coordinate from the point before to the point after one, at its place among them. */
+/** Central difference of one coordinate at `place`: next point minus previous point, one-sided at either end of the track. */
 const stepAt = (track: Int32Array, place: number) =>
   (track[place + 2 < track.length ? place + 2 : place] as number) -
   (track[place > 1 ? place - 2 : place] as number)
 const cosineOf = (lat: number) => Math.max(0.01, Math.cos((lat / UNITS) * (Math.PI / 180)))
 const columnOf = (row: number, lng: number) => Math.floor((lng * cosineOf((row + 0.5) * CELL)) / CELL)
-/** Numbers a cell; others may have the same number. */
+/** Hashes a cell. Several cells may have the same hash. */
 const cellOf = (row: number, column: number) => Math.imul(row, 73_856_093) ^ Math.imul(column, 19_349_663)

@@ -14,7 +14,7 @@ export function normalizeWorkoutEntry(wire: WireWorkoutEntry): ListedWorkout {
   }
 }
 
-/** Normalizes a workout definition (service document, "Workout definition"); `raw` is the whole answer as it was sent. */
+/** Normalizes a workout definition (service document, "Workout definition"). `raw` is the whole response as sent. */
 export function normalizeDefinition(wire: WireWorkout, raw: unknown): WorkoutDefinition {
   return {
     ...makeRow(DEFINITION_FIELDS, wire),
@@ -31,30 +31,32 @@ function secondsToDate(seconds: number | null | undefined): Date | undefined {
 
 function parseUpdatedAt(text: string | null | undefined): Date | undefined {
   if (text == null) return undefined
-  // It has no zone; the service's other times without a zone are UTC.
+  // The text has no zone. Other times of the service without a zone are UTC.
   const date = DateTime.fromSQL(text.trim(), { zone: 'utc' })
   return date.isValid ? date.toJSDate() : undefined
 }
 
-/** A rider's signature in training info; null where a field is missing. */
+/** The signature of a rider in training info; null if a field is missing. */
 export type Signature = Readonly<Record<'ftp' | 'ltp' | 'hie' | 'pp', number | null>>
 
-/** Two numbers that differ by no more are the same, half of the last shown digit: loads and signature fall a little every second. */
+/**
+ * Largest difference at which two numbers count as equal: half of the last digit shown. Loads and signature decay a little every second.
+ */
 const SAME_WITHIN: ReadonlyArray<readonly [path: RegExp, within: number]> = [
   [/^signature\.hie$/, 0.005], // kJ
   [/^signature\./, 0.05], // W
-  [/^(tl|targetXSS)\./, 0.05], // XSS, also a day
+  [/^(tl|targetXSS)\./, 0.05], // XSS, XSS per day
 ]
 
-/** Fields that differ between answers without a change of the rider: the outcome, and an address that may be signed. */
+/** Fields that differ between responses without a change of the rider: the outcome, and a URL that may be signed. */
 const VOLATILE: ReadonlySet<string> = new Set(['success', 'wotd.url'])
 
-/** Tells whether two training infos, or such parts of them, are the same; the order of keys and far digits of numbers do not matter. */
+/** Reports whether two training infos are the same, or parts of them. The order of keys and tiny differences of numbers do not matter. */
 export function isSameTrainingInfo(before: unknown, now: unknown): boolean {
   return isSame(before, now, '')
 }
 
-/** Tells whether two signatures are the same as far as a person is shown them. */
+/** Reports whether two signatures look the same to a person. */
 export function isSameSignature(before: unknown, now: unknown): boolean {
   return isSame(before, now, 'signature')
 }

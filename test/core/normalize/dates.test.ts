@@ -9,20 +9,20 @@ describe('a PHP date', () => {
   it.each(
     readTable(`
       a UTC offset | 2024-05-01 08:00:00.000000 | 1 | +02:00 | 2024-05-01T06:00:00.000Z
-      a negative one | 2024-05-01 08:00:00.000000 | 1 | -03:30 | 2024-05-01T11:30:00.000Z
-      no offset, with a fraction | 2024-05-01 08:00:00.500000 | 1 | +00:00 | 2024-05-01T08:00:00.500Z
+      a negative UTC offset | 2024-05-01 08:00:00.000000 | 1 | -03:30 | 2024-05-01T11:30:00.000Z
+      offset zero and a fraction | 2024-05-01 08:00:00.500000 | 1 | +00:00 | 2024-05-01T08:00:00.500Z
       an abbreviation | 2024-05-01 08:00:00.000000 | 2 | EDT | 2024-05-01T12:00:00.000Z
-      one in small letters | 2024-05-01 08:00:00 | 2 | ChST | 2024-04-30T22:00:00.000Z
+      an abbreviation with lower case letters | 2024-05-01 08:00:00 | 2 | ChST | 2024-04-30T22:00:00.000Z
       a zone in summer | 2024-07-01 08:00:00.000000 | 3 | America/Toronto | 2024-07-01T12:00:00.000Z
       a zone in winter | 2024-01-01 08:00:00.000000 | 3 | America/Toronto | 2024-01-01T13:00:00.000Z
       UTC | 2017-11-02 13:54:15.000000 | 3 | UTC | 2017-11-02T13:54:15.000Z
       a zone named like an abbreviation, in summer | 2024-07-01 08:00:00.000000 | 3 | CET | 2024-07-01T06:00:00.000Z
-      that abbreviation | 2024-07-01 08:00:00.000000 | 2 | CET | 2024-07-01T07:00:00.000Z
-      a zone with one word | 2024-07-01 08:00:00.000000 | 3 | PRC | 2024-07-01T00:00:00.000Z
+      that abbreviation itself | 2024-07-01 08:00:00.000000 | 2 | CET | 2024-07-01T07:00:00.000Z
+      a zone name of three letters | 2024-07-01 08:00:00.000000 | 3 | PRC | 2024-07-01T00:00:00.000Z
       the year 1 | 0001-01-01 00:00:00 | 1 | +00:00 | 0001-01-01T00:00:00.000Z
       the year 9999 | 9999-12-31 23:59:59 | 1 | +00:00 | 9999-12-31T23:59:59.000Z
-      nothing | | 3 | UTC |
-      a word | yesterday | 3 | UTC |
+      no date | | 3 | UTC |
+      a word for a date | yesterday | 3 | UTC |
       a thirteenth month | 2024-13-01 00:00:00.000000 | 3 | UTC |
       an unknown abbreviation | 2024-05-01 08:00:00.000000 | 3 | XYZT |
       a word for a zone | 2024-05-01 08:00:00.000000 | 3 | system |
@@ -31,11 +31,11 @@ describe('a PHP date', () => {
       the year 10000 in UTC | 9999-12-31 20:00:00.000000 | 3 | -10:00 |
       an unknown zone | 2024-05-01 08:00:00.000000 | 3 | Nowhere/Town |
       no zone | 2024-05-01 08:00:00.000000 | 3 | |`),
-  )('with %s: %s of type %s in "%s" is %s', (_what, date = '', type, timezone = '', instant) => {
+  )('with %s: %s (type %s, "%s") is %s', (_what, date = '', type, timezone = '', instant) => {
     expect(instantOf(date, Number(type), timezone) ?? '').toBe(instant)
   })
 
-  it('in an hour that occurs twice is the first one, or the one nearer to a known time', () => {
+  it('that occurs twice means the first instant, or the one nearest to a known time', () => {
     expect(instantOf('2024-10-27 02:30:00.000000', 3, 'Europe/Berlin')).toBe('2024-10-27T00:30:00.000Z')
     const date = { date: '2024-10-27 02:30:00.000000', timezoneType: 3, timezone: 'Europe/Berlin' }
     const near = (time: string) => normalizeDate(date, Date.parse(time))?.instant.toISOString()
@@ -44,12 +44,12 @@ describe('a PHP date', () => {
     expect(near('2024-10-27T00:30:02Z')).toBe('2024-10-27T00:30:00.000Z')
   })
 
-  it('is unknown in an abbreviation that PHP uses for another zone', () => {
+  it('cannot be read if PHP uses the abbreviation for another zone', () => {
     const names = readWords('ACT AET AGT BET CNT CTT ECT IET MIT NET PLT PNT PRT VST')
     expect(names.filter((name) => instantOf('2024-05-01 08:00:00.000000', 2, name))).toEqual([])
   })
 
-  it('of type 2 has the offset of PHP for its abbreviation, in upper or lower case', () => {
+  it('of type 2 has the offset that PHP gives its abbreviation', () => {
     const hours = `
       UTC 0, GMT 0, Z 0, WET 0, WEST 1, BST 1, IST 2, IDT 3, CET 1, CEST 2, MET 1, MEST 2, EET 2, EEST 3,
       MSK 3, MSD 4, SAST 2, CAT 2, EAT 3, WAT 1, PKT 5, WIB 7, HKT 8, WITA 8, AWST 8, AWDT 9, WIT 9,
@@ -70,14 +70,11 @@ describe('a PHP date', () => {
       +01:00 | 9999-12-31T22:59:59Z | 3600
       +01:00 | 9999-12-31T23:00:00Z |
       -01:00 | 0001-01-01T00:30:00Z |`),
-  )(
-    'with the offset %s at %s is %s s ahead, if its wall clock is in the years 1 to 9999',
-    (zone = '', at = '', s) => {
-      expect(String(offsetSecondsAt(zone, Date.parse(at)) ?? '')).toBe(s)
-    },
-  )
+  )('has its offset only if the local year is 1 to 9999: %s at %s is %s s', (zone = '', at = '', s) => {
+    expect(String(offsetSecondsAt(zone, Date.parse(at)) ?? '')).toBe(s)
+  })
 
-  it('is drift when it cannot be read, but not when it is missing', () => {
+  it('is drift if it cannot be read, but not if it is missing', () => {
     expect(driftOfDate('start_date', { date: 'noon', timezone: 'UTC' })).toEqual([
       { field: 'start_date', kind: 'type', example: 'noon UTC' },
     ])

@@ -16,7 +16,7 @@ const AUCKLAND: Spot = [-36.8485, 174.7633]
 const SAN_FRANCISCO: Spot = [37.7749, -122.4194]
 const KATHMANDU: Spot = [27.7172, 85.324]
 
-/** What is normalized of a start that the service sent in UTC, for an activity that began at a place. */
+/** Normalizes a start that the service sent in UTC, for an activity that started at a place. */
 function startAt(utc: string, spot?: Spot, zone = { timezoneType: 3, timezone: 'UTC' }) {
   const moment = normalizeDate({ date: `${utc}.000000`, ...zone })
   if (!moment) throw new Error('the date can be read')
@@ -44,19 +44,19 @@ describe('a start that the service sends in UTC', () => {
       Pago Pago, −11 | 2026-03-01 10:59:59 | -14.2756, -170.702 | 2026-02-28 23:59:59 | Pacific/Pago_Pago
       Lord Howe, summer: +11 | 2026-01-01 13:00:00 | -31.5553, 159.0821 | 2026-01-02 00:00:00 | Australia/Lord_Howe
       Lord Howe, winter: +10:30 | 2026-07-01 13:30:00 | -31.5553, 159.0821 | 2026-07-02 00:00:00 | Australia/Lord_Howe
-      Berlin, the night that has no 2 o’clock | 2026-03-29 01:00:00 | 52.52, 13.405 | 2026-03-29 03:00:00 | Europe/Berlin
-      Berlin, the first 2:30 of the night that has two | 2026-10-25 00:30:00 | 52.52, 13.405 | 2026-10-25 02:30:00 | Europe/Berlin
-      Berlin, the second 2:30 | 2026-10-25 01:30:00 | 52.52, 13.405 | 2026-10-25 02:30:00 | Europe/Berlin
-      Berlin in 1979, without summer time | 1979-07-01 10:00:00 | 52.52, 13.405 | 1979-07-01 11:00:00 | Europe/Berlin
+      Berlin, the night without 2 o’clock | 2026-03-29 01:00:00 | 52.52, 13.405 | 2026-03-29 03:00:00 | Europe/Berlin
+      Berlin, the first 2:30 of a night with two | 2026-10-25 00:30:00 | 52.52, 13.405 | 2026-10-25 02:30:00 | Europe/Berlin
+      Berlin, the second 2:30 of that night | 2026-10-25 01:30:00 | 52.52, 13.405 | 2026-10-25 02:30:00 | Europe/Berlin
+      Berlin in 1979, without daylight saving time | 1979-07-01 10:00:00 | 52.52, 13.405 | 1979-07-01 11:00:00 | Europe/Berlin
       the Atlantic, by longitude | 2026-03-01 12:00:00 | 40, -40 | 2026-03-01 09:00:00 | Etc/GMT+3
       the 180th meridian | 2026-03-01 12:00:00 | -16.8, 180 | 2026-03-02 00:00:00 | Pacific/Fiji`),
-  )('has the clock of the place: %s', (_where, utc = '', spot = '', local, timezone) => {
+  )('is shown in the local time of the place: %s', (_where, utc = '', spot = '', local, timezone) => {
     const [lat = 0, lng = 0] = spot.split(',').map(Number)
     const at = `${utc.replace(' ', 'T')}.000Z`
     expect(startAt(utc, [lat, lng])).toEqual({ at, local, timezone, timezoneSource: 'position' })
   })
 
-  it('is UTC and unknown without a position, with one that is not on earth, and at 0, 0, which devices write before a fix', () => {
+  it('stays UTC without a valid position (0, 0 is none)', () => {
     const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezoneType: 3, timezone: 'UTC' })
     for (const spot of [undefined, [0, 0], [Number.NaN, 7], [91, 7], [7, -181]] as const)
       expect(moment && normalizeLocalStart(moment, placeOf(spot ? [spot] : []))).toMatchObject({
@@ -64,7 +64,7 @@ describe('a start that the service sends in UTC', () => {
       })
   })
 
-  it('has the clock of the first fix, where a recording begins without one', () => {
+  it('uses the first valid position of the recording', () => {
     const place = placeOf([[Number.NaN, Number.NaN], [0, 0], AUCKLAND, SAN_FRANCISCO])
     const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezoneType: 3, timezone: 'UTC' })
     expect(moment && normalizeLocalStart(moment, place)).toEqual({
@@ -75,7 +75,7 @@ describe('a start that the service sends in UTC', () => {
     })
   })
 
-  it('does not count as the zone of the rider, however it is written', () => {
+  it('uses the position, however the service writes UTC', () => {
     for (const timezone of readWords('UTC utc Etc/UTC GMT Z +00:00 Etc/GMT Zulu')) {
       const sent = startAt('2026-03-01 19:00:00', AUCKLAND, { timezoneType: 3, timezone })
       expect(sent).toMatchObject({ timezone: 'Pacific/Auckland', timezoneSource: 'position' })
@@ -89,19 +89,16 @@ it.each([
   [2, 'EDT', '2026-07-01T12:00:00.000Z'],
   [2, 'WET', '2026-07-01T08:00:00.000Z'],
   [3, 'Europe/London', '2026-07-01T07:00:00.000Z'],
-])(
-  'a zone of type %i that is not plain UTC, %s, counts before the position',
-  (timezoneType, timezone, at) => {
-    expect(startAt('2026-07-01 08:00:00', AUCKLAND, { timezoneType, timezone })).toEqual({
-      at,
-      local: '2026-07-01 08:00:00',
-      timezone,
-      timezoneSource: 'service',
-    })
-  },
-)
+])('a zone other than UTC takes precedence over the position: type %i, %s', (timezoneType, timezone, at) => {
+  expect(startAt('2026-07-01 08:00:00', AUCKLAND, { timezoneType, timezone })).toEqual({
+    at,
+    local: '2026-07-01 08:00:00',
+    timezone,
+    timezoneSource: 'service',
+  })
+})
 
-it('the instant is the one sent, whatever the place; the wall clock differs by the offset', () => {
+it('the start instant is as sent; local time differs by the offset of the place', () => {
   const instants = fc.date({ min: new Date('1900-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
   const spots = fc.tuple(
     fc.double({ min: -90, max: 90, noNaN: true }),
@@ -132,8 +129,8 @@ const PLACES: Readonly<Record<string, Spot>> = {
 const HOUR_S = 3_600
 
 /**
- * Reads an activity from words: the day after another one, and what is known: `at` a place, `file` with hours from UTC, `in` a place by its
- * file, `was` or `says` a zone with the hours, of which the service or something else told.
+ * Parses an activity: its day after NOON, then known facts. `at`: its first position; `file`: UTC offset in its FIT file, h; `in`: first
+ * position in its FIT file; `says`: zone and offset of the service; `was`: stored zone, source and offset.
  */
 function readFacts(text: string, activityId: number): ZoneFacts {
   const [day, ...words] = readWords(text)
@@ -158,15 +155,15 @@ function readFacts(text: string, activityId: number): ZoneFacts {
   return facts
 }
 
-describe('the zone of an activity without one of its own', () => {
+describe('the zone of an activity', () => {
   it.each(
     readTable(`
-      is that of the nearest activity in time, with the offset of its own day | | -30 at Berlin > Europe/Berlin position 1; -20 > Europe/Berlin nearest 1; -9 > Pacific/Auckland nearest 13; 0 at Auckland > Pacific/Auckland position 13; 29 > Pacific/Auckland nearest 12; 31 > UTC unknown 0
-      is the home when no activity within 30 days has one | America/Toronto | 0 at Auckland > Pacific/Auckland position 13; 30 > Pacific/Auckland nearest 12; 31 > America/Toronto setting -4
-      comes from its FIT file before any neighbour, named after a known zone with this offset | America/Toronto | 0 at Kathmandu > Asia/Kathmandu position 5.75; 1 file 5.75 > Asia/Kathmandu file 5.75; 2 file -4 > America/Toronto file -4; 3 file 9.5 > +09:30 file 9.5; 3.1 > +09:30 nearest 9.5
-      is that of the first position of its FIT file when the service sent none, before the clock of the file | | 0 file 1 in Auckland > Pacific/Auckland position 13; 1 file 1 in Auckland at Kathmandu > Asia/Kathmandu position 5.75; 2 file 1 in Auckland says EDT -4 > EDT service -4
-      does not replace that of the service or of a position | Europe/Berlin | 0 says EDT -4 > EDT service -4; 1 at Auckland was Pacific/Auckland position 13 > Pacific/Auckland position 13
-      is found again when the coordinates of an activity are gone | | 0 was Pacific/Auckland position 13 > UTC unknown 0`),
+      is that of the nearest activity, with the offset of its own day | | -30 at Berlin > Europe/Berlin position 1; -20 > Europe/Berlin nearest 1; -9 > Pacific/Auckland nearest 13; 0 at Auckland > Pacific/Auckland position 13; 29 > Pacific/Auckland nearest 12; 31 > UTC unknown 0
+      is the home zone if no activity within 30 days has a zone | America/Toronto | 0 at Auckland > Pacific/Auckland position 13; 30 > Pacific/Auckland nearest 12; 31 > America/Toronto setting -4
+      comes from the offset in its FIT file, named after a known zone | America/Toronto | 0 at Kathmandu > Asia/Kathmandu position 5.75; 1 file 5.75 > Asia/Kathmandu file 5.75; 2 file -4 > America/Toronto file -4; 3 file 9.5 > +09:30 file 9.5; 3.1 > +09:30 nearest 9.5
+      is that of the first position in its FIT file, before its offset | | 0 file 1 in Auckland > Pacific/Auckland position 13; 1 file 1 in Auckland at Kathmandu > Asia/Kathmandu position 5.75; 2 file 1 in Auckland says EDT -4 > EDT service -4
+      is kept if it came from the service or a position | Europe/Berlin | 0 says EDT -4 > EDT service -4; 1 at Auckland was Pacific/Auckland position 13 > Pacific/Auckland position 13
+      is found again if the position of the activity is gone | | 0 was Pacific/Auckland position 13 > UTC unknown 0`),
   )('%s', (_, home, text = '') => {
     const lines = text.split(';').map((line) => line.split('>'))
     const options = { home: home || null }
@@ -179,7 +176,7 @@ describe('the zone of an activity without one of its own', () => {
       return `${timezone} ${timezoneSource} ${(offsetS ?? 0) / HOUR_S}`
     })
     expect(zones).toEqual(lines.map(([, expected]) => expected?.trim()))
-    // Only differences are listed.
+    // Unchanged activities are not returned.
     expect(normalizeZones(after, options)).toEqual([])
   })
 })

@@ -9,7 +9,7 @@ const INFO = {
   wotd: { type: 'Forecast', name: 'Ride', url: 'https://a.example/w.erg?sign=1' },
 }
 
-it('training infos are equal when only late digits, the order of keys or the address of the file differ', () => {
+it('training infos are equal if only late digits, key order or the file URL differ', () => {
   const again = {
     wotd: { url: 'https://a.example/w.erg?sign=2', name: 'Ride', type: 'Forecast' },
     tl: { total: 41.98, low: '39.96' },
@@ -40,6 +40,6 @@ it.each([
   [{ lastModified: 253_402_300_799 }, '9999-12-31T23:59:59.000Z'],
   [{ lastModified: 253_402_300_800 }, undefined],
   [{}, undefined],
-])('the time of change of a workout in a list is that of %j: %s', (entry, moment) => {
+])('a workout in a list was last modified at the time in %j: %s', (entry, moment) => {
   expect(normalizeWorkoutEntry({ path: 'p', ...entry, raw: {} }).lastModified?.toISOString()).toBe(moment)
 })

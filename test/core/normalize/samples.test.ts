@@ -4,7 +4,7 @@ import { normalizePowerCurve, normalizeSamples } from '../../../src/core/normali
 import { columnsOf } from '../../../src/core/service/wire/wire-activity.ts'
 import { makeExtra, makeSamplesOf } from '../../kit/samples.ts'
 
-it('samples become columns in the order of time, with NaN for unknown values, and keep fields without a column', () => {
+it('samples become columns in order of time; fields without a column are kept', () => {
   const { samples, extras, drift } = normalizeSamples(
     columns([
       { unix_time: 2_000, power: 200, hr: null, cad: '91', label: 'climb' },
@@ -23,7 +23,7 @@ it('samples become columns in the order of time, with NaN for unknown values, an
 })
 
 describe('numbers that no column can hold', () => {
-  it('are null and reported: infinities, words for them, and what is beyond a float4', () => {
+  it('become NaN and are reported: infinities and numbers beyond float4', () => {
     const ENDLESS = Number.POSITIVE_INFINITY
     const { samples, drift, extras, lost } = normalizeSamples(
       columns([
@@ -58,7 +58,7 @@ describe('numbers that no column can hold', () => {
     expect(normalizePowerCurve(samples)).toBeUndefined()
   })
 
-  it('are not a time: the sample is left out and counted', () => {
+  it('drop the sample if they are its time', () => {
     const { samples, lost, drift } = normalizeSamples(
       columns([
         { unix_time: 1_000, power: 'strong' },
@@ -79,7 +79,7 @@ describe('numbers that no column can hold', () => {
     expect(normalizeSamples(columns([{ unix_time: 'noon' }])).drift).toMatchObject([{ example: 'noon' }])
   })
 
-  it('and values of a field whose name is longer than 1,000 bytes are left out and counted', () => {
+  it('include values of a field whose name exceeds 1,000 bytes', () => {
     const [kept, long] = ['x'.repeat(1_000), 'x'.repeat(1_001)]
     const { extras, lost, drift } = normalizeSamples(columns([{ unix_time: 1_000, [kept]: 5, [long]: 6 }]))
     expect(extras).toEqual([makeExtra(kept, [5])])
@@ -101,13 +101,13 @@ describe('the power curve', () => {
     .map(([negative, usual, steps]) => {
       let second = 1_700_000_000
       return steps.map(({ gap, watts }) => {
-        // Gaps of all lengths, or one that is the usual one.
+        // Either gaps of all lengths, or steps of the usual length and a few gaps.
         second += usual === 20 || gap > 16 ? gap : usual
         return { second, watts: negative ? watts : Math.abs(watts) }
       })
     })
 
-  it('equals a brute-force search, with samples that last until the next, gaps as zero watts and the later of two samples in one second', () => {
+  it('equals a brute-force search over every window', () => {
     fc.assert(
       fc.property(ride, (points) => {
         const samples = makeSamplesOf(points.map(({ second, watts }) => ({ at: second, power: watts })))
@@ -130,7 +130,7 @@ describe('the power curve', () => {
     )
   })
 
-  it('of a steady power is that power, however far apart the samples', () => {
+  it('is flat for a steady power, whatever the sample spacing', () => {
     for (const [every, power] of [
       [1, 200],
       [2, 200],
@@ -145,7 +145,7 @@ describe('the power curve', () => {
     }
   })
 
-  it('uses the unsmoothed power if available, and says which', () => {
+  it('uses `p_raw` if available, and names its source', () => {
     const samples = makeSamplesOf([{ power: 100 }, { power: 100 }])
     const points = (best: number, mean: number) => [
       { durationS: 1, watts: best },
@@ -156,14 +156,14 @@ describe('the power curve', () => {
     expect(normalizePowerCurve(samples)).toEqual({ source: 'p_raw', points: points(300, 150) })
   })
 
-  it('is missing without power, and when the clock jumps by years', () => {
+  it('is missing without power, or if the clock jumps by years', () => {
     expect(normalizePowerCurve(makeSamplesOf([{}, {}]))).toBeUndefined()
     const jump = makeSamplesOf([{ power: 1 }, { at: 1_700_000_000, power: 2 }])
     expect(normalizePowerCurve(jump)).toBeUndefined()
   })
 })
 
-/** Lets each value last until the next one when that is less than two usual steps away, else for one usual step. */
+/** Makes each value last until the next one if that is less than two usual steps away, otherwise for one usual step. */
 function holdEach(sparse: Map<number, number>): Map<number, number> {
   const seconds = [...sparse.keys()]
   const steps = seconds.slice(1).map((second, index) => second - (seconds[index] ?? 0))
