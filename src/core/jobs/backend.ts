@@ -30,12 +30,12 @@ import {
   unreachableQueue,
 } from './redis.ts'
 
-/** Where the queue is. On Redis `prefix` begins every key; `silentMs` is for tests, see SILENT_MS. */
+/** Where the queue is. On Redis every key starts with `prefix`. `silentMs` is for tests, see SILENT_MS. */
 export type BackendChoice = Readonly<
   { kind: 'redis'; url: string; prefix: string; silentMs?: number } | { kind: 'postgres'; url: string }
 >
 
-/** Returns where the queue of a database is. Identity and line keep it apart on one Redis; a Redis Cluster needs the braces. */
+/** Returns where the queue of a database is. Identity and line separate databases that share a Redis. A Redis Cluster needs the braces. */
 export function makeBackendChoice(
   redisUrl: string | undefined,
   url: string,
@@ -50,22 +50,22 @@ export function makeBackendChoice(
 }
 
 export type Backend = Readonly<{
-  /** of BullMQ's backends, either kind, with its connection; queues and workers are made with it */
+  /** creates a BullMQ backend with its connection, for a queue or a worker */
   factory: BackendFactory<IQueueBackend, object>
   prefix: string
-  /** how long an idle worker waits for a notification before it looks at its queue, s */
+  /** how long an idle worker waits for a notification before it polls its queue, s */
   waitS: number
-  /** Throws when Redis answers but takes no writes, see asQueueError. */
+  /** Throws if Redis answers but refuses writes, see asQueueError. */
   checkWrites?: (queue: Pick<Queue, 'trimEvents'>) => Promise<unknown>
   close: () => Promise<void>
 }>
 
-/** How long a connection to Postgres is kept for the next job, ms: signing in again costs more than most jobs. */
+/** How long an idle connection to Postgres is kept, ms: signing in again costs more than most jobs. */
 const CONNECTION_IDLE_MS = 1 * MINUTE
 
 /**
- * Opens the backend of the queues, Redis or Postgres, and checks that it answers; on Postgres BullMQ's tables are migrated
- * first. All later code is the same for both. Throws TransientError `queue_unreachable`.
+ * Opens the backend of the queues, Redis or Postgres, and checks that it answers. On Postgres it first migrates the tables of BullMQ.
+ * Throws TransientError `queue_unreachable`.
  */
 export async function openBackend(deps: { log: Logger }, choice: BackendChoice): Promise<Backend> {
   try {
@@ -77,12 +77,12 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
   }
 }
 
-/** How long Redis may be silent after a command, ms, before a new connection is made: a worker's command blocks for 10 s. */
+/** How long Redis may be silent after a command before the connection is replaced, ms: commands of a worker block for 10 s. */
 const SILENT_MS = 30 * SECOND
-/** Notifications of Postgres are lost only with their connection, and then it is made anew. */
+/** How long an idle worker waits, s. Postgres loses notifications only with the connection, which is then reopened. */
 const WAIT_S = { redis: 5, postgres: 60 }
 
-/** Makes the backend; its queues and workers open the connections. On Postgres its tables must exist. */
+/** Makes the backend. Its queues and workers open the connections. On Postgres the tables must exist. */
 export function makeBackend(choice: BackendChoice, nodes: readonly RedisFacts[]): Backend {
   if (choice.kind === 'postgres') {
     const pool = makeQueuePool(choice.url)
@@ -90,7 +90,7 @@ export function makeBackend(choice: BackendChoice, nodes: readonly RedisFacts[])
       factory: (name, opts, extra) => {
         const backend = createPostgresBackend(name, { ...opts, connection: pool }, extra)
         const recover = backend.moveStalledJobsToWait.bind(backend)
-        // It writes down when it was called, so that an idle queue would write to the disk at each call.
+        // Each call of the original records its time, so an idle queue would write to the disk.
         backend.moveStalledJobsToWait = async () => {
           const [active = 0] = await backend.getCounts(['active'])
           return active > 0 ? recover() : []
@@ -113,7 +113,7 @@ export function makeBackend(choice: BackendChoice, nodes: readonly RedisFacts[])
     },
     prefix,
     waitS: WAIT_S.redis,
-    // A write that changes nothing: BullMQ keeps this many events anyway.
+    // A write that changes nothing: BullMQ keeps this number of events anyway.
     checkWrites: (queue) => queue.trimEvents(10_000).catch((error) => Promise.reject(asQueueError(error))),
     close: async () => {
       for (const cluster of clusters) cluster.disconnect()
@@ -122,24 +122,27 @@ export function makeBackend(choice: BackendChoice, nodes: readonly RedisFacts[])
 }
 
 const SCHEMA = 'bullmq'
-/** Two workers keep one connection each for LISTEN; the rest is for everything else. */
+/** Maximum number of connections to Postgres. Each of the two workers keeps one for LISTEN. */
 export const QUEUE_CONNECTIONS = 10
-/** The only code of an error after which BullMQ's workers reconnect. */
+/** The only error code after which the workers of BullMQ reconnect. */
 const REFUSED = 'ECONNREFUSED'
-/** Pause before a failure is reported, ms: BullMQ tries again at once, a hundred times a second and more. */
+/** Pause before a failure is reported, ms: BullMQ retries at once, over a hundred times a second. */
 const PAUSE_MS = 1 * SECOND
 
-/** SQLSTATEs of a server that fails as a whole (away, full, stopping, read-only, damaged), in contrast to one statement. */
+/** SQLSTATEs of a server that fails as a whole (unreachable, full, stopping, read-only, damaged), as opposed to one statement. */
 const SERVER_STATE = /^(08|28|3D|53|57P|58|F0|XX|25006)/
-/** SQLSTATEs by which the functions of BullMQ answer: a parent or a job that is missing. */
+/** SQLSTATEs that are results of functions of BullMQ: a parent or a job is missing. */
 const ANSWER = /^(BM|23)/
 
-/** Brings BullMQ's tables in schema `bullmq` to its version. Its runner takes an advisory lock, so several daemons may start at once. */
+/** Migrates the tables of BullMQ in schema `bullmq` to its version. BullMQ takes an advisory lock, so several daemons may start at once. */
 export async function migrateQueueTables(url: string): Promise<void> {
   await withQueueClient(url, (client) => runMigrations(client, SCHEMA))
 }
 
-/** Finds the versions of BullMQ's tables, here (0: none) and in this program. Throws TransientError `queue_unreachable`, also for too new ones. */
+/**
+ * Finds the versions of the tables of BullMQ: `from` in this database (0 without tables), `to` in this program. Throws TransientError
+ * `queue_unreachable`, also if the tables are too new.
+ */
 export async function findQueueVersions(url: string) {
   try {
     const from = (await hasQueueTables(url))
@@ -151,7 +154,7 @@ export async function findQueueVersions(url: string) {
   }
 }
 
-/** Tells whether BullMQ's own tables were ever made in this database. Throws pg's errors. */
+/** Reports whether this database has tables of BullMQ. Throws the errors of pg. */
 export async function hasQueueTables(url: string): Promise<boolean> {
   return withQueueClient(url, async (client) => {
     const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [SCHEMA])
@@ -164,8 +167,8 @@ function withQueueClient<T>(url: string, work: (client: pg.ClientBase) => Promis
 }
 
 /**
- * Makes the pool for BullMQ. `pause` delays every failure; failures of a connection or of the whole server get the code ECONNREFUSED, with
- * the original error as `cause`. It connects at the first use.
+ * Makes the pool for BullMQ. `pause` delays every failure. Failures of a connection or of the whole server get the code ECONNREFUSED and
+ * the original error as `cause`. It connects at first use.
  */
 export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: number): PgPool {
   const pool = makePool({
@@ -177,7 +180,7 @@ export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: numb
     idleTimeoutMillis: CONNECTION_IDLE_MS,
     application_name: 'musette queue',
     onConnect: async (client) => {
-      // By a statement, because poolers refuse start-up options, and the URL may have its own.
+      // A statement, because poolers refuse startup options, and the URL may have its own.
       await client.query(`SET search_path TO pg_catalog, ${quoteSchemaName(SCHEMA)}`)
     },
   })
@@ -193,7 +196,7 @@ export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: numb
       throw Object.assign(new Error(message, { cause: error }), { code: REFUSED })
     }
   }
-  // Whatever the server answers to a connection, the queue cannot be reached.
+  // If a connection fails, the queue is unreachable, whatever the error is.
   const connect = () => delayFailure(() => pool.connect(), /^/)
   const delayed: unknown = {
     options: { keepAlive: true },
@@ -207,10 +210,12 @@ export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: numb
     removeAllListeners: pool.removeAllListeners.bind(pool),
   }
   if (isPgPool(delayed)) return delayed
-  throw new MusetteError('queue_pool', 'jobs: open the queue: BullMQ refuses the pool')
+  throw new MusetteError('queue_pool', 'jobs: open the queue: BullMQ rejected the pool')
 }
 
-/** Returns an error of makeQueuePool's connections, of a replica and of a key that is not of BullMQ as one that says what to do, and any other as it is. */
+/**
+ * Returns an error that says what to do for an unreachable queue, a refused login, a replica and a foreign key; any other error as it is.
+ */
 export function asQueueError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   if (errorCode(error) === REFUSED && error.cause) return unreachableQueue('postgres', error.cause)
@@ -220,20 +225,20 @@ export function asQueueError(error: unknown): unknown {
   const word = redisWordOf(error, /READONLY|WRONGTYPE/)
   if (word === 'READONLY')
     return new TransientError('queue_read_only', `${REPLICA.found}; run: ${REPLICA.run}`, { cause: error })
-  // The command of the error has the keys.
+  // The command in the error contains the keys.
   const prefix = word && /[\w.:-]*\{musette-[^}]+\}:[^:]+/.exec(JSON.stringify(error))?.[0]
   if (!prefix) return error
-  const message = `another program wrote a key of the queue in Redis; remove the queue, which is then made anew; run: redis-cli -u "$REDIS_URL" -c eval "for _, key in ipairs(redis.call('keys', KEYS[1])) do redis.call('unlink', key) end" 1 '${prefix}:*'`
+  const message = `another program overwrote a key of the queue in Redis; delete the queue and musette rebuilds it; run: redis-cli -u "$REDIS_URL" -c eval "for _, key in ipairs(redis.call('keys', KEYS[1])) do redis.call('unlink', key) end" 1 '${prefix}:*'`
   return new ConfigError('queue_foreign_key', message, { cause: error })
 }
 
 /** The message about a Redis replica. */
 export const REPLICA = {
-  found: 'Redis takes no writes, because it is a replica; REDIS_URL must lead to its primary',
+  found: 'Redis is a read-only replica; REDIS_URL must point to its primary',
   run: 'redis-cli -u "$REDIS_URL" role',
 }
 
-/** Runs a statement. The pool's own query ends the connection when the statement fails, and signing in again costs more. */
+/** Runs a statement. The query function of the pool would end the connection if the statement fails, and signing in again costs more. */
 async function queryOn(client: pg.PoolClient, text: string, params: readonly unknown[] = []) {
   const release = (error?: unknown) =>
     client.release(error !== undefined && !(error instanceof pg.DatabaseError && error.severity === 'ERROR'))
@@ -242,13 +247,13 @@ async function queryOn(client: pg.PoolClient, text: string, params: readonly unk
   return result
 }
 
-/** Fetches the facts about Redis, logs settings that would lose jobs, and removes old keys. Throws as fetchRedisFacts does. */
+/** Fetches facts about Redis, logs settings that could lose jobs, and removes old keys. Throws as fetchRedisFacts does. */
 async function checkRedis({ log }: { log: Logger }, url: string): Promise<RedisFacts[]> {
   const nodes = await fetchRedisFacts(url)
   const policy = nodes.find(({ evictionPolicy }) => evictionPolicy)?.evictionPolicy
   if (policy) log.warn({ policy }, 'jobs: Redis may evict jobs; set: maxmemory-policy noeviction')
   if (nodes.some(({ appendOnly }) => !appendOnly))
-    log.info('jobs: Redis has no append-only file; jobs lost in a crash are found again by the sweep')
+    log.info('jobs: Redis has no append-only file; the sweep enqueues again what a crash loses')
   await removeOldKeys(url, nodes)
   return nodes
 }

@@ -18,23 +18,23 @@ import { CONNECTION_MS } from './redis.ts'
 import { reconcileSchedules } from './schedules.ts'
 import { closeOrDisconnect, openWorker } from './worker.ts'
 
-/** A worker's lock on a job, ms, renewed at half time: how long a killed worker's job stays unnoticed at most. */
+/** Lifetime of the lock of a worker on a job, ms, renewed at half of it: the longest time until the job of a killed worker is noticed. */
 const LOCK_MS = 30 * SECOND
-/** How often stalled jobs are looked for, ms: with the lock above a killed worker's job runs again within a minute. */
+/** How often stalled jobs are looked for, ms. With LOCK_MS, the job of a killed worker runs again within a minute. */
 const STALLED_EVERY_MS = 15 * SECOND
-/** Jobs of the short queue at once: a long list of one account must not delay the token of another. */
+/** Number of concurrent jobs of the `polls` queue: a long list of one account must not delay the token of another. */
 const POLLS_CONCURRENCY = 4
-/** How often schedules are compared with the accounts, ms: a query for each of them. */
+/** How often schedules are compared with the accounts, ms. A comparison sends a query per schedule. */
 const HEARTBEAT_MS = 5 * MINUTE
-/** How long a stopping daemon waits for running jobs, ms: most orchestrators kill a container after 30 s. */
+/** How long a stopping daemon waits for running jobs, ms. Most orchestrators kill a container after 30 s. */
 const CLOSE_GRACE_MS = 15 * SECOND
 
 type JobsDeps = Readonly<{
   log: Logger
   handlers: Handlers
-  /** Aborts when the daemon stops: no further job starts and running ones are aborted at once. */
+  /** Aborts when the daemon stops: running jobs are aborted at once and no further job starts. */
   signal: AbortSignal
-  /** The ids of all accounts, from the store: the schedules follow them. */
+  /** Returns the ids of all accounts, which have schedules. */
   accounts: () => Promise<number[]>
 }>
 
@@ -43,7 +43,7 @@ export type JobsOptions = Readonly<{
   roles: Readonly<{ worker: boolean }>
   catalog: Catalog
   concurrency: number
-  /** The following options are for tests, in ms; the constants above are their defaults. */
+  /** The options below are for tests, in ms. Their defaults are the constants above. */
   lockMs?: number
   stalledMs?: number
   heartbeatMs?: number
@@ -51,10 +51,10 @@ export type JobsOptions = Readonly<{
   backoff?: Backoff
 }>
 
-/** The queues and workers of a process, which `close` stops. */
+/** The queues and workers of a process. `close` stops them. */
 export type Jobs = Awaited<ReturnType<typeof openParts>>
 
-/** Opens the queues and, by role, the workers, which begin with `work`. Throws TransientError `queue_unreachable`. */
+/** Opens the queues and, for the worker role, the workers, which start at `work`. Throws TransientError `queue_unreachable`. */
 export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jobs> {
   const { log } = deps
   const opened = makeReleaseStack((step, error) =>
@@ -63,7 +63,7 @@ export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jo
   try {
     return await openParts(deps, options, opened)
   } catch (error) {
-    await opened.release().catch(() => undefined) // the first error is the one to report
+    await opened.release().catch(() => undefined) // report the first error
     throw asQueueError(error)
   }
 }
@@ -80,7 +80,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
   opened.defer('errors', () => {
     closed = true
   })
-  // After the last worker and queue, errors come from connections that are being closed.
+  // Once queues and workers are closed, errors come from closing connections.
   const onError = (where: string, error: unknown) => {
     if (!closed && errorCode(error) !== RETIRED) tally.record(where, error)
   }
@@ -122,28 +122,28 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
     if (keepsSchedules) await reconcile(false)
   }
   heartbeat = startHeartbeat({ tally, beat }, { everyMs: options.heartbeatMs ?? HEARTBEAT_MS })
-  queues.polls.getBackend().on('ready', heartbeat.wake) // Redis is back, perhaps empty
+  queues.polls.getBackend().on('ready', heartbeat.wake) // Redis is back and may be empty
   opened.defer('heartbeat', () => within(heartbeat?.stop() ?? Promise.resolve(), CONNECTION_MS))
 
   await resumeQueues({ queues, log })
 
   let closing: Promise<void> | undefined
-  // On Postgres BullMQ never answers a call after closing.
+  // On Postgres, BullMQ never answers a call after closing.
   const assertOpen = () => {
     if (closing)
-      throw new TransientError('queue_closed', 'the queue is closed, because the daemon is stopping')
+      throw new TransientError('queue_closed', 'the queue is closed because the daemon is stopping')
   }
   const enqueue: Enqueue = async (name, payloads, input) => {
     assertOpen()
     return await enqueueJobs({ queues, catalog }, { name, payloads, priority: input?.priority })
   }
   return {
-    /** Lets the workers take jobs; until then they take none. */
+    /** Starts the workers. Before this call they take no jobs. */
     work: () => {
       if (closing || signal.aborted) return
       for (const worker of workers) worker.run()
     },
-    /** Adds jobs in bulk and returns how many are new; see enqueueJobs. Throws TransientError `queue_closed` after close. */
+    /** Adds jobs in bulk and returns how many are new, see enqueueJobs. Throws TransientError `queue_closed` after `close`. */
     enqueue,
     counts: async () => {
       assertOpen()
@@ -156,8 +156,8 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
       return await fetchPaused({ queues })
     },
     /**
-     * Brings the schedules up to date, now and every five minutes until `close`. Any number of processes may do so. Unless another
-     * process had a worker when this one began, the first call also runs every scheduled job once at once.
+     * Updates the schedules now and every five minutes until `close`. Several processes may do so. If no other process had a worker when
+     * this one started, the first call also runs every scheduled job once.
      */
     keepSchedules: async () => {
       assertOpen()
@@ -168,7 +168,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
       keepsSchedules = true
     },
     queues: (): readonly JobQueue[] => QUEUE_NAMES.map((name) => queues[name]),
-    /** Stops in order: schedules, workers (bounded wait), queues, connections. A second call is harmless. */
+    /** Stops schedules, workers (for a limited time), queues and connections, in this order. May be called twice. */
     close: (): Promise<void> => {
       closing ??= opened.release()
       return closing
@@ -176,12 +176,12 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
   }
 }
 
-/** Pause between two beats while the queue is failing, ms. */
+/** Pause between two heartbeats while the queue is failing, ms. */
 const FAILING_EVERY_MS = 2 * SECOND
-/** An error is over when it did not occur again for this long, ms. */
+/** How long an error must not recur to be over, ms. */
 const OVER_AFTER_MS = 10 * SECOND
 
-/** Starts to call `beat` every `everyMs`, sooner while the queue is failing. A failed beat is recorded, never thrown. */
+/** Calls `beat` every `everyMs`, and more often while the queue is failing. A failed beat is recorded, never thrown. */
 function startHeartbeat(
   { tally, beat }: { tally: ErrorTally; beat: () => Promise<void> },
   { everyMs }: { everyMs: number },
@@ -203,9 +203,9 @@ function startHeartbeat(
     }
   })()
   return {
-    /** Ends the current pause: a connection came back, or an error was recorded. */
+    /** Ends the current pause, because a connection is back or an error was recorded. */
     wake: () => pause.abort(),
-    /** Stops after the running beat. */
+    /** Stops when the current beat has ended. */
     stop: async () => {
       stopped.abort()
       pause.abort()
@@ -216,11 +216,11 @@ function startHeartbeat(
 
 type ErrorTally = ReturnType<typeof makeErrorTally>
 
-/** Makes the tally of the queue connections' errors. `onFirst` is called for the first error after a time without errors. */
+/** Makes a tally of errors of queue connections. `onFirst` is called for the first error after a time without errors. */
 export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () => void }) {
   const seen = new Map<string, { where: string; times: number; lastAt: number }>()
   return {
-    /** Logs an error once; repetitions are only counted. */
+    /** Logs an error once and counts its repetitions. */
     record(where: string, cause: unknown): void {
       const error = asQueueError(cause)
       const code = error instanceof Error ? `${error.name} ${errorCode(error)}` : 'unexpected'
@@ -232,7 +232,7 @@ export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () =>
       if (seen.size === 1) deps.onFirst()
     },
     failing: () => seen.size > 0,
-    /** Logs how often each error occurred that is over, and forgets it; the caller calls this after a success. */
+    /** Logs how often each error that is over occurred, and forgets it. To be called after a success. */
     settle(): void {
       const now = deps.clock().getTime()
       for (const [code, { where, times, lastAt }] of seen) {

@@ -13,24 +13,24 @@ import {
 import { MAX_PAUSE_MS, NO_PRIMARY } from '../../kit/postgres/read-only-server.ts'
 import { HOUR, SECOND } from '../../kit/time.ts'
 
-/** Tries of a job that fails for an unknown reason: it is a bug of musette, and more tries only fill the log. */
+/** Number of attempts of a job that fails for an unknown reason: that is a bug in musette, and more attempts only fill the log. */
 const BUG_ATTEMPTS = 3
-/** The bounds of a wait that the service requires, ms: no busy loop after `Retry-After: 0`, and no wait of a year after a mistake. */
+/** Minimum and maximum wait that the service may require, ms: no busy loop after `Retry-After: 0`, and no wait of a year by mistake. */
 const [MIN_WAIT_MS, MAX_WAIT_MS] = [1 * SECOND, 6 * HOUR]
-/** Characters of a stack kept with a dead job. */
+/** Maximum length of the stack that is kept with a dead job, characters. */
 const MAX_STACK = 4_000
 
 /**
- * The outcome of a failed job. `wait`: it runs again when the service allows it or a primary may be there, and no attempt is spent. `retry`: it runs
- * again after growing pauses. `park`: dead, and the account waits for a login. `refuse`: dead, since another try would fail
- * alike. `bug`: a few attempts, kept with its stack.
+ * The outcome of a failed job. `wait`: it runs again when the service allows it or a primary may exist, without spending an attempt.
+ * `retry`: it runs again after growing pauses. `park`: it is dead, and the account waits for a login. `refuse`: it is dead, because another
+ * attempt would fail alike. `bug`: it gets a few attempts, and its stack is kept.
  */
 type Outcome = Readonly<{ kind: 'wait'; waitMs: number } | { kind: 'retry' | 'park' | 'refuse' | 'bug' }>
 
-/** SQLSTATEs of failures that pass, besides those of a server that is not up: serialization, deadlock, connections. */
+/** SQLSTATEs of transient failures, in addition to those in isNotUpYet: serialization, deadlock, connections. */
 const PASSING = ['40001', '40P01', '53300', '08000', '08003', '08006']
 
-/** Turns an error into an outcome, by its kind and code, never by its text; waits are whole ms within the bounds above. */
+/** Returns the outcome of an error by its kind and code, never by its text. Waits are integers in ms within the bounds above. */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof RateLimitedError) {
     const waitMs = Math.ceil(Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, error.retryAfterMs || 0)))
@@ -46,8 +46,8 @@ export function outcomeOf(error: unknown): Outcome {
 }
 
 /**
- * Makes the error that BullMQ stores with a job: one capped line, `code: message`, and a capped stack. NUL and unpaired surrogates are
- * removed: Postgres could not store the failure with them, and the job would stay active. `dead` means no further attempt.
+ * Makes the error that BullMQ stores with a job: one line, `code: message`, and the stack, both cut to a maximum length. Removes NUL and
+ * unpaired surrogates: Postgres could not store them, and the job would stay active. `dead`: no further attempt.
  */
 export function makeFailure(error: unknown, dead: boolean): Error {
   const line = wellFormed(`${errorCode(error)}: ${errorLine(error)}`)
@@ -57,7 +57,7 @@ export function makeFailure(error: unknown, dead: boolean): Error {
   return failure
 }
 
-/** Tells whether a failed job has no attempt left; `made` is the number of attempts before this one. */
+/** Reports whether a failed job is out of attempts. `made`: attempts before this one. */
 export function isDead(outcome: Outcome, attempts: { made: number; allowed: number }): boolean {
   if (outcome.kind === 'park' || outcome.kind === 'refuse') return true
   const allowed = outcome.kind === 'bug' ? Math.min(BUG_ATTEMPTS, attempts.allowed) : attempts.allowed

@@ -26,25 +26,31 @@ export type Enqueue = <N extends JobName>(
 ) => Promise<number>
 
 /**
- * A type that BullMQ does not know, so that the workers compute the pause from the catalog. Jobs that were queued under
- * another such name wait the same: the workers do not look at the name.
+ * A backoff type that BullMQ does not know, so that workers compute the pause from BACKOFF. Jobs that were queued with another unknown type
+ * get the same pause, because workers ignore the type.
  */
 const BACKOFF_TYPE = 'catalog'
-/** Jobs in one bulk insert. On Postgres each key takes an advisory lock until commit, and a small server has room for a thousand. */
+/**
+ * Number of jobs in one bulk insert. On Postgres each key holds an advisory lock until commit, and a small server has room for about a
+ * thousand.
+ */
 const ENQUEUE_BATCH = 250
 
-/** BullMQ's numbers: a smaller one runs sooner. The place of a job among those of its account is added, so that accounts take turns. */
+/**
+ * Priorities of BullMQ: a smaller number runs sooner. The index of a job among the jobs of its account is added, so that accounts take
+ * turns.
+ */
 const PRIORITIES: Readonly<Record<Priority, number>> = { new: 1, normal: 500_000, changed: 1_000_000 }
 const STATES = ['active', 'completed', 'delayed', 'failed', 'prioritized', 'waiting'] as const
 
-/** Makes the queues; `onError` gets the errors of their connections, which never end the process. */
+/** Makes the queues. `onError` gets the errors of their connections, which never end the process. */
 export function makeQueues(deps: {
   backend: Backend
   onError: (where: string, error: unknown) => void
 }): Queues {
   const { factory, prefix } = deps.backend
   const make = (name: QueueName): JobQueue => {
-    // The factory has the connection, so this option, which BullMQ requires, is empty.
+    // BullMQ requires this option, but the factory makes the connection.
     const queue: JobQueue = new Queue(name, { connection: {}, prefix }, factory)
     queue.on('error', (error) => deps.onError(`queue ${name}`, error))
     return queue
@@ -53,9 +59,9 @@ export function makeQueues(deps: {
 }
 
 /**
- * Adds jobs in bulk and returns how many are new; one whose key is already queued, delayed or active is left out.
- * Throws RejectedError `job_unknown` and the schema's error on a wrong payload, before anything is added, and TransientError `queue_unreachable`
- * when the queue cannot be reached; then some may have been added, and adding them again is harmless.
+ * Adds jobs in bulk and returns how many are new; a job whose key is already queued, delayed or active is skipped. Throws RejectedError
+ * `job_unknown`, or the error of the schema for a wrong payload, before it adds any job. Throws TransientError `queue_unreachable` if the
+ * queue fails: some jobs may have been added, and adding them again is harmless.
  */
 export async function enqueueJobs(
   deps: { queues: Queues; catalog: Catalog },
@@ -87,17 +93,17 @@ export async function enqueueJobs(
     const batch = jobs.slice(start, start + ENQUEUE_BATCH)
     try {
       const results = await deps.queues[queue].addBulk(batch)
-      // BullMQ returns a job that it left out with the id of the existing one.
+      // For a job that it skips, BullMQ returns the id of the existing one.
       added += results.filter((job, index) => job.id === batch[index]?.opts.jobId).length
     } catch (error) {
-      const message = `the queue cannot be reached, so the job ${input.name} waits`
+      const message = `the queue cannot be reached, so the job ${input.name} has to wait`
       throw new TransientError('queue_unreachable', message, { cause: error })
     }
   }
   return added
 }
 
-/** Fetches the number of jobs by queue and state. BullMQ counts waiting jobs with a priority apart; here `waiting` includes them. */
+/** Fetches the number of jobs by queue and state. BullMQ counts waiting jobs with a priority separately; here `waiting` includes them. */
 export async function fetchCounts(deps: { queues: Queues }) {
   const read = async (name: QueueName): Promise<Record<string, number>> => {
     const { prioritized = 0, waiting = 0, ...others } = await deps.queues[name].getJobCounts(...STATES)
@@ -107,15 +113,15 @@ export async function fetchCounts(deps: { queues: Queues }) {
   return { polls, fetches }
 }
 
-/** Resumes every paused queue and logs it: another program paused it, and a paused queue stops the mirror without an error. */
+/** Resumes every paused queue and logs it. Only another program pauses a queue, and a paused queue stops the mirror without an error. */
 export async function resumeQueues(deps: { queues: Queues; log: Logger }): Promise<void> {
   for (const queue of await fetchPaused(deps)) {
     await deps.queues[queue].resume()
-    deps.log.warn({ queue }, 'jobs: the queue was paused by another program and is resumed')
+    deps.log.warn({ queue }, 'jobs: resumed the queue that another program had paused')
   }
 }
 
-/** Fetches the names of the queues that are paused. Throws the backend's errors. */
+/** Fetches the names of the paused queues. Throws the errors of the backend. */
 export async function fetchPaused(deps: { queues: Queues }): Promise<QueueName[]> {
   const paused = await Promise.all(QUEUE_NAMES.map((name) => deps.queues[name].isPaused()))
   return QUEUE_NAMES.filter((_name, index) => paused[index])

@@ -9,15 +9,15 @@ import {
 import { parseRedisUrl, type RedisAddress, type RedisHost } from '../../kit/redis/redis-url.ts'
 import { SECOND } from '../../kit/time.ts'
 
-/** How long any single connection may take to open or close, ms. */
+/** How long a connection may take to open or close, ms. */
 export const CONNECTION_MS = 10 * SECOND
-/** How long a command of a Cluster is repeated while a replica becomes the primary, ms, and how often; a worker's job is lost after that. */
+/** How long a worker of a Cluster repeats a command while a replica becomes the primary, and how often, ms. After that its job is lost. */
 const [FAILOVER_MS, FAILOVER_EVERY_MS] = [60 * SECOND, 200]
 
-/** Computes the pause before a reconnect, ms, at most two seconds: a worker survives an outage and notices its end soon. */
+/** Computes the pause before a reconnect, ms: at most 2 s, so that a worker survives an outage and soon notices its end. */
 const pauseMs = (times: number) => Math.min(2_000, times * 200)
 
-/** Parses a REDIS_URL that was checked with the settings. */
+/** Parses a REDIS_URL that config has checked. */
 export function parseAddress(url: string): RedisAddress {
   const address = parseRedisUrl(url)
   if (!address) throw new ConfigError('queue_address', 'REDIS_URL is not a Redis URL; run: musette config')
@@ -25,8 +25,9 @@ export function parseAddress(url: string): RedisAddress {
 }
 
 /**
- * Makes what BullMQ connects with: for a Cluster a client, which the caller ends, else options. `waits` waits for Redis to come back, as a
- * worker does; else a command without Redis fails soon, and the sweep repeats it. Redis may be silent for `silentMs` after a command.
+ * Makes the connection for BullMQ: a client for a Cluster, which the caller ends, otherwise options. With `waits` a command waits until
+ * Redis is back, as workers do; otherwise it fails soon without Redis, and the sweep repeats the work. `silentMs`: how long Redis may be
+ * silent after a command.
  */
 export function makeRedisConnection(
   url: string,
@@ -39,7 +40,7 @@ export function makeRedisConnection(
     connectTimeout: CONNECTION_MS,
     socketTimeout: silentMs,
     maxRetriesPerRequest: waits ? null : 1,
-    // After a failover the same address leads to another server.
+    // After a failover the same address may lead to another server.
     reconnectOnError: ({ message }: Error) => message.includes('READONLY'),
   }
   if (!nodes.some(({ isCluster }) => isCluster)) {
@@ -50,10 +51,10 @@ export function makeRedisConnection(
     redisOptions: common,
     lazyConnect: true,
     enableOfflineQueue: waits,
-    // With it connect() never settles while a part has no primary, and a worker that connects again then waits forever.
+    // With the check, connect() never settles while some slots have no primary, and a reconnecting worker would wait forever.
     enableReadyCheck: false,
     clusterRetryStrategy: pauseMs,
-    // The name of a certificate is that of the host, not of its address.
+    // A certificate names the host, not its IP address.
     dnsLookup: (host, done) => done(null, host),
     ...(waits && {
       retryDelayOnFailover: FAILOVER_EVERY_MS,
@@ -61,21 +62,21 @@ export function makeRedisConnection(
       maxRedirections: FAILOVER_MS / FAILOVER_EVERY_MS,
     }),
   })
-  cluster.on('error', () => undefined) // BullMQ reports them, until it has closed
+  cluster.on('error', () => undefined) // BullMQ reports errors until it has closed
   return cluster
 }
 
-/** Login, TLS and parameters of every server of an address. */
+/** Returns login, TLS and parameters for every server of a REDIS_URL. */
 function optionsOf({ isTls, options }: Pick<RedisAddress, 'isTls' | 'options'>) {
   return { ...options, ...(isTls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }) }
 }
 
-/** Facts from a Redis server's INFO; sizes in bytes, `maxMemory` 0 means no limit. */
+/** Facts about a Redis server from INFO. Sizes are in bytes; `maxMemory` 0 means no limit. */
 export type RedisFacts = Awaited<ReturnType<typeof fetchFacts>>
 
 /**
- * Fetches facts about the server of a REDIS_URL, the primary of a sentinel group, or each primary of a Cluster that answers, over connections of
- * their own, which the signal ends. Throws TransientError `queue_unreachable` and ConfigError for what a person must mend.
+ * Fetches facts about the server of a REDIS_URL, about the primary of a sentinel group, or about each primary of a Cluster that answers.
+ * Opens separate connections; `signal` ends them. Throws TransientError `queue_unreachable`, and ConfigError for what a person must fix.
  */
 export async function fetchRedisFacts(url: string, signal?: AbortSignal): Promise<RedisFacts[]> {
   const address = parseAddress(url)
@@ -86,11 +87,11 @@ export async function fetchRedisFacts(url: string, signal?: AbortSignal): Promis
   const first = await firstAnswer(hosts, look)
   if (!first.isCluster) {
     if (hosts.length === 1) return [first]
-    const message = `REDIS_URL names several hosts, but ${hosts[0]?.host} is not a node of a Cluster; name one host, or sentinels: redis-sentinel://host:26379,host:26379/0#name`
+    const message = `REDIS_URL names several hosts, but ${hosts[0]?.host} is not a node of a Cluster; name one host, or use sentinels: redis-sentinel://host:26379,host:26379/0#name`
     throw new ConfigError('queue_hosts', message)
   }
   if (options.db) {
-    const message = `a Redis Cluster has only the database 0; take /${options.db} out of REDIS_URL`
+    const message = `a Redis Cluster has only database 0; remove /${options.db} from REDIS_URL`
     throw new ConfigError('queue_database', message)
   }
   const found = await Promise.allSettled(first.primaries.map(look))
@@ -115,19 +116,19 @@ async function fetchFacts(redis: Redis, server: RedisHost) {
       ).values(),
     ],
     version: find('redis_version') ?? 'unknown',
-    /** by which it deletes jobs when its memory is full */
+    /** policy by which it deletes keys when its memory is full */
     evictionPolicy: /^maxmemory_policy:(?!noeviction\b)(\S+)/m.exec(info)?.[1],
     usedMemory: Number(find('used_memory') ?? 0),
     maxMemory: Number(find('maxmemory') ?? 0),
     appendOnly: find('aof_enabled') === '1',
     /** whether its last write to disk succeeded */
     lastWriteOk: find('rdb_last_bgsave_status') !== 'err' && find('aof_last_write_status') !== 'err',
-    /** why it takes no jobs yet */
+    /** why it is not ready for jobs */
     notReady: isLoading
-      ? 'it loads its data'
+      ? 'it is loading its data'
       : isComplete
         ? undefined
-        : 'a part of its Cluster has no primary',
+        : 'some slots of its Cluster have no primary',
     isReplica: !isCluster && find('role') === 'slave' && find('slave_read_only') !== '0',
   }
 }
@@ -143,16 +144,16 @@ async function fetchPrimary(address: RedisAddress & { group: string }, signal?: 
     ),
   )
   if (Array.isArray(found)) return { host: String(found[0]), port: Number(found[1]) }
-  const message = `the sentinels know no group "${group}"; write its name behind the # of REDIS_URL`
+  const message = `the sentinels know no group "${group}"; write its name after the # in REDIS_URL`
   throw new ConfigError('queue_group', message)
 }
 
-/** Returns what the first server answers. Throws the error of the first of them when none does. */
+/** Returns the result of the first server that answers. If none does, throws the error of the first in the list. */
 function firstAnswer<T>(hosts: readonly RedisHost[], look: (server: RedisHost) => Promise<T>): Promise<T> {
   return Promise.any(hosts.map(look)).catch(({ errors }: AggregateError) => Promise.reject(errors[0]))
 }
 
-/** Does work over a separate connection. Throws TransientError `queue_unreachable`. */
+/** Runs work on a separate connection. Throws TransientError `queue_unreachable`. */
 async function withRedis<T>(
   options: RedisHost & ReturnType<typeof optionsOf>,
   work: (redis: Redis) => Promise<T>,
@@ -165,7 +166,7 @@ async function withRedis<T>(
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECTION_MS,
     commandTimeout: CONNECTION_MS,
-    // INFO also answers while Redis loads its data.
+    // INFO answers even while Redis loads its data.
     enableReadyCheck: false,
   })
   const drop = () => redis.disconnect()
@@ -186,8 +187,9 @@ async function withRedis<T>(
 }
 
 /**
- * Removes the keys of 1.0.0, which began alike for every database, unless a worker of it is connected: another database may have it.
- * Nothing is lost, because every start makes its queue anew from Postgres. Not every login may do so; a Cluster had none.
+ * Removes the keys of 1.0.0, which were the same for every database, unless a worker of 1.0.0 is connected: they may belong to another
+ * database. Nothing is lost, because every start rebuilds its queue from Postgres. Ignores errors, because a login may lack the rights.
+ * 1.0.0 did not support a Cluster.
  */
 export async function removeOldKeys(url: string, [facts]: readonly RedisFacts[]): Promise<void> {
   if (!facts || facts.isCluster) return
@@ -200,7 +202,7 @@ export async function removeOldKeys(url: string, [facts]: readonly RedisFacts[])
   }).catch(() => undefined)
 }
 
-/** Makes the TransientError or ConfigError of an error of the driver or of Redis; one of musette stays as it is. */
+/** Makes the TransientError or ConfigError for an error of the driver or of Redis. An error of musette is returned as it is. */
 export function unreachableQueue(kind: 'redis' | 'postgres', error: unknown): MusetteError {
   if (error instanceof MusetteError) return error
   const place = kind === 'redis' ? 'Redis' : 'the queue in Postgres'
@@ -212,18 +214,18 @@ export function unreachableQueue(kind: 'redis' | 'postgres', error: unknown): Mu
   return new TransientError('queue_unreachable', message, { cause: error })
 }
 
-/** Returns the ConfigError of a login that Redis refused, or whose rights do not suffice; undefined for other errors. */
+/** Returns the ConfigError for a login that Redis refused or that lacks rights; undefined for other errors. */
 export function asRefusedLogin(error: unknown): ConfigError | undefined {
   const word = redisWordOf(error, /^(NOAUTH|WRONGPASS|NOPERM)\b/)
   const mend =
     word === 'NOPERM'
-      ? 'give its user the rights that docs/redis.md lists, and REDIS_URL the prefix of its keys: redis://host:6379?prefix=name:'
-      : 'write user and password into REDIS_URL: redis://user:password@host:6379'
+      ? 'grant its user the rights in docs/redis.md, and add the prefix of its keys to REDIS_URL: redis://host:6379?prefix=name:'
+      : 'set user and password in REDIS_URL: redis://user:password@host:6379'
   const message = `Redis refused the login (${word}); ${mend}`
   return word === undefined ? undefined : new ConfigError('queue_login_refused', message, { cause: error })
 }
 
-/** Finds a word in an error of Redis, which has no other code. */
+/** Finds a word in an error of Redis, which has no error code. */
 export function redisWordOf(error: unknown, words: RegExp): string | undefined {
   return error instanceof Error && error.name === 'ReplyError' ? words.exec(error.message)?.[0] : undefined
 }

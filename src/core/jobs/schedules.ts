@@ -8,17 +8,18 @@ import { type Catalog, jobKeyOf, parsePayload } from './catalog.ts'
 import { enqueueJobs, fetchCounts, fetchPaused, type JobQueue, makeQueues, type Queues } from './queues.ts'
 import { CONNECTION_MS, fetchRedisFacts } from './redis.ts'
 
-/** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
+/** Number of schedules that are written concurrently: a thousand accounts take a second or two, and the pool is not exhausted. */
 const AT_ONCE = 4
 
-/** Schedules fetched at once: BullMQ sends a query for each at the same moment, and the pool has ten connections. */
+/** Number of schedules per page: BullMQ queries all of a page concurrently, and the pool has ten connections. */
 const PAGE = 1_000
-/** A schedule that runs while pages are fetched moves to the end and shifts the others; so pages overlap by this many. */
+/** Overlap of two pages: a schedule that runs during paging moves to the end and shifts the others. */
 const OVERLAP = 100
 
 /**
- * Updates the queue's schedules for the ids of all accounts: writes missing, changed, silent and lost ones, and removes those of deleted
- * accounts. The job of a missing one runs at once, before it is written; with `atStart` so do the jobs of schedules marked so.
+ * Updates the schedules of the queue for the ids of all accounts: writes missing, changed, silent and lost ones, and removes those of
+ * deleted accounts. The job of a missing schedule runs at once, before the schedule is written. With `atStart`, so do jobs whose schedule
+ * has `atStart`.
  */
 export async function reconcileSchedules(
   deps: { log: Logger; queues: Queues; catalog: Catalog },
@@ -41,10 +42,10 @@ export async function reconcileSchedules(
   await eachAtOnce(gone, AT_ONCE, async (id) => void (await queue.removeJobScheduler(id)))
 
   const counts = { made: verdicts.size, removed: gone.length }
-  if (counts.made + counts.removed > 0) deps.log.info(counts, 'jobs: schedules brought up to date')
+  if (counts.made + counts.removed > 0) deps.log.info(counts, 'jobs: updated the schedules')
 }
 
-/** Fetches the schedules that the queue has, by id. Throws the backend's errors. */
+/** Fetches the schedules in the queue, by id. Throws the errors of the backend. */
 export async function fetchSchedules(queue: JobQueue): Promise<Map<string, FoundSchedule>> {
   const found = new Map<string, FoundSchedule>()
   const count = await queue.getJobSchedulersCount()
@@ -56,7 +57,10 @@ export async function fetchSchedules(queue: JobQueue): Promise<Map<string, Found
   return found
 }
 
-/** Fetches the verdicts on the schedules that are not fine, by id, and the ids of those that must not exist. Throws the backend's errors. */
+/**
+ * Fetches the verdicts on schedules that are not fine, by id, and the ids of schedules that must not exist. Throws the errors of the
+ * backend.
+ */
 async function compareSchedules(
   { queues, catalog }: { queues: Queues; catalog: Catalog },
   accounts: readonly number[],
@@ -69,7 +73,7 @@ async function compareSchedules(
     const { id } = schedule
     const verdict = verdictOn(found.get(id), schedule, now)
     if (verdict === 'fine') return
-    // It is overdue while its job exists and all workers are busy.
+    // A schedule is only late, not lost, if its job exists: all workers are busy.
     const isLate = verdict === 'overdue'
     if (isLate && (await queues.polls.getJob(`repeat:${id}:${found.get(id)?.nextAt}`))) return
     verdicts.set(id, isLate ? 'missing' : verdict)
@@ -88,7 +92,7 @@ async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promis
       opts: {
         attempts: 2,
         backoff: { type: 'fixed', delay: 1 * SECOND },
-        // A finished one would block a schedule that is written again: BullMQ names these jobs by their time.
+        // A finished job would block a schedule that is written again, because BullMQ names these jobs by time.
         removeOnComplete: true,
         removeOnFail: { age: DAY / SECOND, count: 100 },
         stackTraceLimit: 1,
@@ -97,10 +101,10 @@ async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promis
   )
 }
 
-/** A schedule as it should be: `offset` is its place within the interval; `everyMs` and `offset` in whole ms. */
+/** A wanted schedule. `offset` is its position within the interval; `everyMs` and `offset` are integers in ms. */
 type WantedSchedule = Readonly<ReturnType<typeof wantedSchedules>[number]>
 
-/** Returns every schedule that must exist: one for each account and scheduled job, and those without an account. Pure. */
+/** Returns every schedule that must exist: one per account and scheduled job, and those without an account. Pure. */
 export function wantedSchedules(accountIds: readonly number[], catalog: Catalog) {
   return Object.entries(catalog).flatMap(([name, job]) => {
     const { everyMs: interval, per } = job.schedule ?? {}
@@ -115,15 +119,15 @@ export function wantedSchedules(accountIds: readonly number[], catalog: Catalog)
 }
 
 /**
- * Computes the offset of a schedule within its interval, in ms from 1 to `everyMs` - 1, by a hash of its id: a thousand
- * accounts are spread evenly and each keeps its offset. Never 0, which BullMQ takes for "no offset: run at once".
+ * Computes the offset of a schedule within its interval from a hash of its id, 1 to `everyMs` - 1 ms. So accounts are spread evenly and
+ * each keeps its offset. Never 0, which BullMQ takes as "no offset: run at once".
  */
 export function phaseOf(id: string, everyMs: number): number {
   const share = createHash('sha256').update(id).digest().readUInt32BE() / 2 ** 32
   return 1 + Math.floor(share * (everyMs - 1))
 }
 
-/** A schedule as BullMQ has it: the next run as ms since 1970. */
+/** A schedule in BullMQ. `nextAt`: its next run, ms since 1970. */
 type FoundSchedule = Readonly<{
   everyMs: number | undefined
   offset: number | undefined
@@ -131,13 +135,13 @@ type FoundSchedule = Readonly<{
 }>
 
 /**
- * The state of a schedule. `missing`: it was never written, or the queue was emptied. `changed`: it has another interval.
- * `silent`: its next run is more than two intervals ahead, as after a clock that jumped forward and back. `overdue`: its run
- * is more than an interval late; either all workers are busy or its job was lost.
+ * The state of a schedule. `missing`: it was never written, or the queue was emptied. `changed`: it has another interval. `silent`: its
+ * next run is more than two intervals ahead, as after a clock that jumped forward and back. `overdue`: its run is more than an interval
+ * late, because all workers are busy or its job was lost.
  */
 type Verdict = 'fine' | 'missing' | 'changed' | 'silent' | 'overdue'
 
-/** Compares an existing schedule with the wanted one. Pure; `now` in ms since 1970. */
+/** Compares an existing schedule with the wanted one. `now` is in ms since 1970. Pure. */
 export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedule, now: number): Verdict {
   if (!found) return 'missing'
   if (found.everyMs !== wanted.everyMs || found.offset !== wanted.offset) return 'changed'
@@ -148,30 +152,32 @@ export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedu
 }
 
 /**
- * The name of the job that a schedule adds. It only enqueues the real job, which is deduplicated: BullMQ does not
- * deduplicate scheduled jobs, so without this step a slow poll and the next one would run at the same time.
+ * Name of the job that a schedule adds. It only enqueues the real job, which is deduplicated. BullMQ does not deduplicate scheduled jobs,
+ * so otherwise a slow poll and the next one would run at the same time.
  */
 export const DUE_JOB = 'due'
 
 const due = z.object({ name: z.string(), payload: z.unknown() })
 
-/** Enqueues the job that a schedule's `due` job names; one that still runs or waits is not doubled. Throws as enqueueJobs does. */
+/** Enqueues the job that a `due` job names, unless it is already waiting or running. Throws as enqueueJobs does. */
 export async function enqueueDue(deps: { queues: Queues; catalog: Catalog }, data: unknown): Promise<void> {
   const { name, payload } = parsePayload(due, data)
   await enqueueJobs(deps, { name, payloads: [payload] })
 }
 
-/** Jobs by queue and state, the paused queues, and the schedules: how many there must be, and the ids of the wrong ones. */
+/** Jobs by queue and state, the paused queues, the number of wanted schedules, and the ids of wrong ones. */
 export type QueueFacts = NonNullable<Awaited<ReturnType<typeof inspectQueue>>>
 
-/** Fetches facts about the queue, also without a daemon, and changes nothing. Undefined before a daemon has made a queue in this Postgres. */
+/**
+ * Fetches facts about the queue without changing it, even if no daemon runs. Undefined if no daemon has made a queue in this Postgres yet.
+ */
 export async function inspectQueue(input: {
   backend: BackendChoice
   accounts: readonly number[]
   catalog: Catalog
 }) {
   const { backend: choice, accounts, catalog } = input
-  // A queue waits for its Redis forever; this request fails at once.
+  // Unlike a queue, which waits for Redis forever, this request fails at once.
   const nodes = choice.kind === 'redis' ? await fetchRedisFacts(choice.url) : []
   if (choice.kind === 'postgres' && !(await hasQueueTables(choice.url))) return undefined
   const backend = makeBackend(choice, nodes)

@@ -25,16 +25,18 @@ import type { Queues } from './queues.ts'
 import { CONNECTION_MS } from './redis.ts'
 import { DUE_JOB, enqueueDue } from './schedules.ts'
 
-/** Crashes of the process during one job that are accepted: repeated deployments cause a few, eleven are caused by the job. */
+/**
+ * How many crashes of the process during one job are accepted: repeated deployments cause a few, but more than ten are caused by the job.
+ */
 const MAX_CRASHES = 10
 /**
- * Starts of one job for any reason. Only the last barrier: waiting for the end of a rate limit counts as a start, too, so a
- * small number would kill healthy jobs on a bad day. Crashes have their own, tighter count.
+ * Maximum number of starts of one job for any reason, as a last resort. The end of a rate-limit wait also counts as a start, so a small
+ * number would kill healthy jobs on a bad day. Crashes have their own, lower limit.
  */
 const MAX_STARTS = 10_000
-/** Pause before a worker reconnects after an error of its connection, ms: short, but no busy loop. */
+/** Pause before a worker reconnects after a connection error, ms: short, but no busy loop. */
 const RUN_RETRY_MS = 1 * SECOND
-/** How long a queue or worker may take to close, ms, and then to disconnect: there are four, and a container has a minute. */
+/** How long a queue or a worker may take to close, ms, and then to disconnect: there are four of them, and a container has a minute. */
 const CLOSE_MS = 3 * SECOND
 
 type WorkerDeps = Readonly<{
@@ -51,22 +53,22 @@ type WorkerInput = Readonly<{
   concurrency: number
   lockMs: number
   stalledMs: number
-  /** instead of the catalog's, for tests that cannot wait that long */
+  /** replaces BACKOFF in tests that cannot wait that long */
   backoff?: Backoff | undefined
 }>
 
-/** Opens the worker of one queue; it starts no job before `run`. Throws the backend's errors when it is unreachable. */
+/** Opens the worker of one queue. It starts no job before `run`. Throws the errors of the backend if it is unreachable. */
 export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
   const running = new Set<AbortSignal>()
   const halted = new AbortController()
   let onIdle: () => void = () => undefined
 
-  // BullMQ hands a signal only to a function of three parameters without defaults.
+  // BullMQ passes a signal only to a function with three parameters without defaults.
   const runJob = async (job: Job, token: string | undefined, lost: AbortSignal | undefined) => {
     const stop = joinSignals([lost, halted.signal])
     running.add(stop.signal)
     try {
-      // Its lock may have ended while the queue or the process stood still; then another worker has it, or finds it as stalled.
+      // Its lock may have expired while the queue or the process was stopped. Then another worker has the job, or finds it stalled.
       const isLate = Date.now() - (job.processedOn ?? 0) > input.lockMs / 2
       if (isLate && !(await job.extendLock(token ?? '', input.lockMs).catch(() => 0)))
         throw new DelayedError()
@@ -82,7 +84,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
     input.queue,
     runJob,
     {
-      connection: {}, // the factory has it
+      connection: {}, // made by the factory
       prefix: deps.backend.prefix,
       autorun: false,
       drainDelay: deps.backend.waitS,
@@ -99,7 +101,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
   const report = (error: unknown) => deps.onError(`worker ${input.queue}`, error)
   worker.on('error', report)
   worker.on('lockRenewalFailed', (ids) => {
-    // Another worker has these jobs, or the queue was emptied: going on would do the work twice.
+    // Another worker has these jobs, or the queue was emptied. Continuing would do the work twice.
     for (const id of ids) worker.cancelJob(id)
   })
   await worker.waitUntilReady()
@@ -111,9 +113,9 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
   }
   return {
     run: () => void worker.run().catch(report),
-    /** Starts no further job and aborts the running ones. A second call does nothing. */
+    /** Aborts the running jobs and starts no further ones. A second call does nothing. */
     halt,
-    /** Waits for running jobs at most `graceMs`, then closes; jobs that still run are found as stalled by another worker. */
+    /** Waits at most `graceMs` for running jobs, then closes. Another worker finds jobs that still run as stalled. */
     close: async (graceMs: number): Promise<void> => {
       halt()
       const idle = new Promise<void>((resolve) => {
@@ -133,15 +135,15 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
 type ClaimedJob = Readonly<{ job: Job; token: string; signal: AbortSignal; log: Logger }>
 
 /**
- * Works on one job that BullMQ handed out: runs its handler, and reports the outcome to BullMQ by throwing BullMQ's own
- * errors. `signal` aborts when the daemon stops or the job is lost to another worker.
+ * Works on one job that BullMQ handed out: runs its handler, and reports the outcome by throwing the errors of BullMQ. `signal` aborts if
+ * the daemon stops or another worker got the job.
  */
 async function workOnJob(deps: WorkerDeps, input: { job: Job; token: string; signal: AbortSignal }) {
   const { job } = input
   const { accountId } = Object(job.data)
   const named = { job: shorten(job.name, 100), id: job.id, ...(Number.isInteger(accountId) && { accountId }) }
   const claimed: ClaimedJob = { ...input, log: deps.log.child(named) }
-  // BullMQ may still hand out a job after the stop, for a request from before it.
+  // BullMQ may still hand out a job after the stop, for an earlier request.
   if (input.signal.aborted) throw await putBack(claimed, 0)
   const startedAt = performance.now()
   let result: HandlerResult
@@ -159,10 +161,10 @@ async function workOnJob(deps: WorkerDeps, input: { job: Job; token: string; sig
 async function callHandler(deps: WorkerDeps, { job, signal, log }: ClaimedJob): Promise<HandlerResult> {
   const { payload } = jobOf(deps.catalog, job.name)
   if (job.stalledCounter > MAX_CRASHES) {
-    const message = `the worker ended ${job.stalledCounter} times during the job ${job.name}`
+    const message = `the process of the worker ended ${job.stalledCounter} times during the job ${job.name}`
     throw new RejectedError('job_poison', message)
   }
-  // The schema of the same name has checked the payload.
+  // The schema with this name has checked the payload.
   return await jobOf(deps.handlers, job.name)(parsePayload(payload, job.data) as never, { signal, log })
 }
 
@@ -171,21 +173,21 @@ async function judgeFailed(claimed: ClaimedJob, error: unknown): Promise<Error> 
   const outcome = outcomeOf(error)
   const fields = { code: errorCode(error), error: errorLine(error), attempt: job.attemptsMade + 1 }
   if (signal.aborted && (isAbort(error, signal) || outcome.kind === 'retry' || outcome.kind === 'bug')) {
-    // The stop caused it: the job goes back without losing an attempt, for any worker to take at once.
-    log.debug(fields, 'jobs: job interrupted; it goes back to the queue')
+    // The stop caused the failure. The job goes back without losing an attempt, and any worker may take it at once.
+    log.debug(fields, 'jobs: job interrupted; it returns to the queue')
     return await putBack(claimed, 0)
   }
   if (outcome.kind === 'wait') {
-    // Only this job: another account may use another service. The client refuses early requests to this service.
-    // That there is no primary is logged once, by the store.
+    // Only this job waits, because another account may use another service. The client refuses early requests to this service. The store
+    // logs once that there is no primary.
     const level = error instanceof RateLimitedError ? 'warn' : 'debug'
-    log[level]({ ...fields, waitMs: outcome.waitMs }, 'jobs: job waits and spends no attempt')
+    log[level]({ ...fields, waitMs: outcome.waitMs }, 'jobs: job waits without spending an attempt')
     return await putBack(claimed, outcome.waitMs)
   }
   const dead = isDead(outcome, { made: job.attemptsMade, allowed: job.opts.attempts ?? 1 })
-  // An outage of the service is logged once, by its client.
+  // The client of the service logs an outage once.
   const isDown = isServiceDown(error)
-  if (!dead) log[isDown ? 'debug' : 'warn'](fields, 'jobs: job failed and will be tried again')
+  if (!dead) log[isDown ? 'debug' : 'warn'](fields, 'jobs: job failed and will be retried')
   else if (outcome.kind === 'bug')
     log.error({ ...fields, err: error }, 'jobs: job is dead; this is a defect in musette')
   else
@@ -197,15 +199,17 @@ async function judgeFailed(claimed: ClaimedJob, error: unknown): Promise<Error> 
 }
 
 /**
- * Gives a job back without spending an attempt, to run again after `pauseMs`; returns the error that reports this to BullMQ.
- * As a delayed job, even without a pause: BullMQ's own `moveToWait` wakes no worker on Redis when the job has a priority.
+ * Gives a job back without spending an attempt, to run again after `pauseMs`. Returns the error that reports this to BullMQ. The job is
+ * delayed even without a pause, because `moveToWait` of BullMQ wakes no worker on Redis if the job has a priority.
  */
 async function putBack({ job, token }: ClaimedJob, pauseMs: number): Promise<Error> {
   await job.moveToDelayed(Date.now() + pauseMs, token)
   return new DelayedError()
 }
 
-/** Closes a queue or worker; disconnects it when that takes long, because it would reconnect and keep the process alive. Never throws. */
+/**
+ * Closes a queue or a worker. Disconnects it if that takes too long, because it would reconnect and keep the process alive. Never throws.
+ */
 export async function closeOrDisconnect(part: {
   close(): Promise<unknown>
   disconnect(): Promise<unknown>

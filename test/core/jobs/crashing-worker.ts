@@ -1,4 +1,4 @@
-// A worker in a process of its own: takes one fetch, says so, and holds it until it is killed.
+// A worker in its own process: it takes one fetch, reports that, and holds the job until it is killed.
 import { pino } from 'pino'
 import type { BackendChoice } from '../../../src/core/jobs/backend.ts'
 import { openJobs } from '../../../src/core/jobs/jobs.ts'

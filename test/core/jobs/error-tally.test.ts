@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { makeErrorTally } from '../../../src/core/jobs/jobs.ts'
 import { makeTestLog } from '../../kit/log.ts'
 
-it('an error of the queue is logged once, then counted, and its number is logged when it is over', () => {
+it('a recurring queue error is logged once, then counted, and its count is logged at the end', () => {
   const { log, lines } = makeTestLog()
   let now = 0
   let alarms = 0

@@ -13,8 +13,8 @@ import { readConfig } from '../../kit/config.ts'
 export const YEAR = 365 * DAY
 
 /**
- * Core's jobs, each once a year but the polls of activities when told. A schedule is due at a moment of its interval that its id decides:
- * within an hour some of a few accounts were due while a test ran.
+ * The jobs of core with an interval of a year, except that activities are polled every `pollEveryMs`. The id of a schedule decides when in
+ * its interval it is due: with an interval of an hour some became due during a test.
  */
 export function catalogOf(pollEveryMs = YEAR): Catalog {
   const core: Catalog = makeCoreCatalog(readConfig({}))
@@ -25,7 +25,7 @@ export function catalogOf(pollEveryMs = YEAR): Catalog {
   return Object.fromEntries(rare)
 }
 
-/** Short times, so that a test sees in a second what takes minutes otherwise. */
+/** Short times, so that a test sees in a second what otherwise takes minutes. */
 export const QUICK = {
   roles: { worker: true },
   catalog: catalogOf(),
@@ -37,7 +37,7 @@ export const QUICK = {
 export type Fetch = (activityId: number, context: HandlerContext) => Promise<HandlerResult>
 export type Poll = (accountId: number, context: HandlerContext) => Promise<HandlerResult>
 
-/** Handlers of every job that do nothing unless told. */
+/** Makes a handler for every job. Except for `fetch` and `poll`, they do nothing. */
 export function handlersOf(fetch?: Fetch, poll?: Poll): CoreHandlers {
   const idle = Object.fromEntries(
     Object.keys(QUICK.catalog).map((name) => [name, async () => undefined]),

@@ -15,24 +15,28 @@ const withCode = (code: string) => Object.assign(new Error('x'), { code })
 const limited = (ms: number) => new RateLimitedError('x', 'x', ms)
 
 it.each([
-  ['a passing error is tried again', new TransientError('x', 'x'), { kind: 'retry' }],
-  ['a raw error of Postgres while it starts', withCode('57P03'), { kind: 'retry' }],
-  ['a network that is away', withCode('EHOSTUNREACH'), { kind: 'retry' }],
-  ['a deadlock', withCode('40P01'), { kind: 'retry' }],
-  ['a refused write is tried again', new TransientError('database_read_only', 'x'), { kind: 'retry' }],
+  ['a transient error is retried', new TransientError('x', 'x'), { kind: 'retry' }],
+  ['an error of a starting Postgres is retried', withCode('57P03'), { kind: 'retry' }],
+  ['an unreachable network is retried', withCode('EHOSTUNREACH'), { kind: 'retry' }],
+  ['a deadlock is retried', withCode('40P01'), { kind: 'retry' }],
+  [
+    'a write to a read-only database is retried',
+    new TransientError('database_read_only', 'x'),
+    { kind: 'retry' },
+  ],
   ['a job waits for a primary', new TransientError('database_standby', 'x'), waits(5_000)],
   ['a job waits for a server that fits', new TransientError('database_unfit', 'x'), waits(5_000)],
   ['a job waits as long as the service says', limited(1_500.2), waits(1_501)],
-  ['a job waits a second at least', limited(-5), waits(1_000)],
-  ['a job waits a second without a number', limited(Number.NaN), waits(1_000)],
-  ['a job waits six hours at most', limited(Number.POSITIVE_INFINITY), waits(21_600_000)],
+  ['a job waits at least a second', limited(-5), waits(1_000)],
+  ['a job waits a second if the time is not a number', limited(Number.NaN), waits(1_000)],
+  ['a job waits at most six hours', limited(Number.POSITIVE_INFINITY), waits(21_600_000)],
   ['rejected credentials park the account', new CredentialsRejectedError('x', 'x'), { kind: 'park' }],
   ['a refusal is final', new RejectedError('x', 'x'), { kind: 'refuse' }],
-  ['an unreadable answer is final', new UnexpectedResponseError('x', 'x'), { kind: 'refuse' }],
+  ['an unreadable response is final', new UnexpectedResponseError('x', 'x'), { kind: 'refuse' }],
   ['wrong configuration is final', new ConfigError('x', 'x'), { kind: 'refuse' }],
-  ['any other error of ours is a defect', new MusetteError('x', 'x'), { kind: 'bug' }],
-  ['a broken statement is a defect', withCode('42601'), { kind: 'bug' }],
-  ['something thrown that is no error', 'rate limit timeout 429', { kind: 'bug' }],
+  ['any other MusetteError is a bug', new MusetteError('x', 'x'), { kind: 'bug' }],
+  ['a wrong SQL statement is a bug', withCode('42601'), { kind: 'bug' }],
+  ['a thrown text is a bug', 'rate limit timeout 429', { kind: 'bug' }],
 ])('%s', (_title, error, outcome) => {
   expect(outcomeOf(error)).toEqual(outcome)
 })
@@ -43,6 +47,6 @@ it.each([
   ['bug', 1, false],
   ['bug', 2, true],
   ['park', 0, true],
-] as const)('after %s with %i of six attempts made is dead: %s', (kind, made, dead) => {
+] as const)('a job with outcome %s after %i of six attempts is dead: %s', (kind, made, dead) => {
   expect(isDead({ kind }, { made, allowed: 6 })).toBe(dead)
 })

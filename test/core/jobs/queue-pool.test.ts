@@ -10,7 +10,7 @@ import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
 const database = openForAll(openTestDatabase)
 
-/** Opens a pool whose pauses are only counted. */
+/** Opens a pool that counts its pauses without pausing. */
 function openPool(url = database.url) {
   const pauses: number[] = []
   const pool = makeQueuePool(url, async (ms) => void pauses.push(ms))
@@ -18,7 +18,7 @@ function openPool(url = database.url) {
   return { pool, pauses }
 }
 
-it('an idle queue is not written when stalled jobs are looked for, and one with a running job is', async () => {
+it('looking for stalled jobs writes only to a queue with a running job', async () => {
   const own = await openTestDatabase()
   await migrateQueueTables(own.url)
   const { factory, close } = makeBackend({ kind: 'postgres', url: own.url }, [])
@@ -34,7 +34,7 @@ it('an idle queue is not written when stalled jobs are looked for, and one with 
   expect(await written()).toHaveLength(1)
 })
 
-it('a queue without a free connection at the server is unreachable, with the reason', async () => {
+it('a queue is unreachable if the server has no free connection', async () => {
   const role = `few_${process.pid}`
   const url = Object.assign(new URL(database.url), { username: role, password: 'few' })
   await queryOnce(database.url, `CREATE ROLE ${role} LOGIN PASSWORD 'few' CONNECTION LIMIT 0`)
@@ -49,18 +49,18 @@ it('a queue without a free connection at the server is unreachable, with the rea
   expect(asQueueError(other)).toBe(other)
 })
 
-describe('a queue in Postgres pauses before it reports', () => {
+describe('a queue in Postgres', () => {
   const states = (sqlstate: string) => `raise exception using errcode = '${sqlstate}', message = 'as told'`
   it.each([
-    ['a server that is only read', '25006', 'ECONNREFUSED'],
+    ['a read-only server', '25006', 'ECONNREFUSED'],
     ['a full disk', '53100', 'ECONNREFUSED'],
-    ['a server that stops', '57P01', 'ECONNREFUSED'],
+    ['a stopping server', '57P01', 'ECONNREFUSED'],
     ['a lost connection', '08006', 'ECONNREFUSED'],
     ['a refused login', '28000', 'ECONNREFUSED'],
-    ['an error of the disk', '58030', 'ECONNREFUSED'],
+    ['a disk error', '58030', 'ECONNREFUSED'],
     ['a damaged page', 'XX001', 'ECONNREFUSED'],
-    ['a table that is gone', '42P01', '42P01'],
-  ])('%s (%s), and keeps the connection', async (_what, sqlstate, code) => {
+    ['a missing table', '42P01', '42P01'],
+  ])('pauses before it reports %s (%s), and keeps the connection', async (_what, sqlstate, code) => {
     const { pool, pauses } = openPool()
     const pid = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0]
     const before = await pid()
@@ -70,7 +70,7 @@ describe('a queue in Postgres pauses before it reports', () => {
     expect(await pid()).toEqual(before)
   })
 
-  it('every refusal of a connection, and not the answers of BullMQ', async () => {
+  it('pauses before it reports a refused connection, but not a BullMQ result', async () => {
     const gone = openPool(Object.assign(new URL(database.url), { pathname: '/no_such_database' }).href)
     for (const work of [() => gone.pool.connect(), () => gone.pool.query('select 1')])
       await expect(work()).rejects.toMatchObject({ code: 'ECONNREFUSED' })

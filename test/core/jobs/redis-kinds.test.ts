@@ -31,7 +31,10 @@ function connectTo(port: number, password?: string): Redis {
   return redis
 }
 
-/** Opens a process's queue with a poll of each account a second, and notes when each ended and how many of one activity ran at once. */
+/**
+ * Opens the queue of a process that polls each account every second. `polls`: when each poll ran; `fetched`: fetched activities; `twice`:
+ * activities that were fetched twice at the same time.
+ */
 async function open(url: string) {
   const log = pino({ level: 'silent' })
   const polls: number[] = []
@@ -65,7 +68,7 @@ const enqueue = (jobs: Jobs, ids: readonly number[]) =>
     ids.map((activityId) => ({ accountId: 1, activityId })),
   )
 
-/** Types a command that a person is told, and the password that it asks for. */
+/** Runs a suggested command, and types the password that it asks for. */
 function type(command: string, password: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = execFile('sh', ['-c', command], (error, out, err) =>
@@ -76,7 +79,7 @@ function type(command: string, password: string): Promise<string> {
   })
 }
 
-describeWithRedis('a queue in Redis with more than one server', () => {
+describeWithRedis('a queue in several Redis servers', () => {
   const groups: Record<string, RedisGroup> = {}
   beforeAll(async () => {
     const opened = await Promise.all([openCluster(FOREIGN), openSentinels()])
@@ -112,7 +115,7 @@ describeWithRedis('a queue in Redis with more than one server', () => {
     },
   )
 
-  it('connects while a part of a Cluster has no primary, because a worker that connects again waits for that', async () => {
+  it('connects while some slots of a Cluster have no primary', async () => {
     const { url, servers } = groupOf('cluster')
     const nodes = await fetchRedisFacts(url)
     const clients = servers.map(({ port }) => connectTo(port))
@@ -131,7 +134,7 @@ describeWithRedis('a queue in Redis with more than one server', () => {
   })
 
   it.each(['cluster', 'sentinels'])(
-    'polls on within seconds of the loss of a primary, and loses and doubles nothing: %s',
+    'polls again within seconds of losing a primary, and loses or repeats nothing: %s',
     async (kind) => {
       const { url, primary } = groupOf(kind)
       const { jobs, polls, fetched, twice, inspect } = await open(url)
@@ -142,7 +145,7 @@ describeWithRedis('a queue in Redis with more than one server', () => {
       await enqueue(jobs, ids)
       await primary.kill()
       const lost = Date.now()
-      // What the sweep does: it adds what is still wanted.
+      // Does what the sweep does: enqueues what is still wanted.
       const sweep = async () => {
         const wanted = ids.filter((id) => !fetched.has(id))
         if (wanted.length > 0) await enqueue(jobs, wanted)
@@ -160,7 +163,7 @@ describeWithRedis('a queue in Redis with more than one server', () => {
     },
   )
 
-  it('works with the rights that the docs name and nothing but them, below its prefix', async () => {
+  it('needs only the rights in the docs, and keeps to its prefix', async () => {
     const server = await openOwnRedis()
     release.defer('server', () => server.close())
     const redis = connectTo(server.port)
@@ -191,7 +194,7 @@ describeWithRedis('a queue in Redis with more than one server', () => {
     const config = readConfig({ REDIS_URL: url })
     await type(fitCommand(/; run: (.*)$/.exec(error.message)?.[1] ?? '', config), 'password')
     expect(await redis.exists(`club:${FOREIGN}`)).toBe(0)
-    // Of 1.0.0, which began its keys alike everywhere.
+    // The only refused key is that of 1.0.0, which had no prefix.
     const refused = (await redis.call('ACL', 'LOG')) as string[][]
     expect(refused.map((entry) => entry[entry.indexOf('object') + 1])).toEqual(
       refused.map(() => 'musette:polls:meta'),

@@ -62,7 +62,7 @@ const enqueue = (jobs: Jobs, accountId: number) =>
   jobs.enqueue('poll-activities', [{ accountId }]).catch(() => 0)
 
 describeWithRedis('a queue in Redis', () => {
-  it('replaces connections that pass no more bytes, and can be stopped', async () => {
+  it('replaces dead connections, and can be closed with one', async () => {
     const polled: number[] = []
     const line = await openForTest(openLine(server.url))
     const jobs = await open(line.url, { silentMs: 500, poll: (id) => void polled.push(id) })
@@ -74,7 +74,7 @@ describeWithRedis('a queue in Redis', () => {
     await jobs.close()
   })
 
-  it('continues at the new primary after a failover, and names the old read-only one', async () => {
+  it('continues at the new primary after a failover, and reports the old one as read-only', async () => {
     const second = await openForTest(openOwnRedis())
     const line = await openForTest(openLine(server.url))
     const polled: number[] = []
@@ -83,7 +83,7 @@ describeWithRedis('a queue in Redis', () => {
     await redis.replicaof(hostname, port)
     const codeOf = (error: unknown) => ({ code: errorCode(error) })
     await eventually(async () => 'code' in (await jobs.counts().catch(codeOf)), { what: 'a refused write' })
-    await eventually(() => lines.find((text) => text.includes('takes no writes')), { what: 'its line' })
+    await eventually(() => lines.find((text) => text.includes('a read-only replica')), { what: 'its line' })
     expect(await fetchRedisFacts(line.url)).toMatchObject([{ isReplica: true }])
     const input = { signal: new AbortController().signal, withinMs: 60_000 }
     expect(await tryRedis(line.url, input)).toMatchObject({ reason: expect.stringContaining('a replica') })
@@ -92,7 +92,7 @@ describeWithRedis('a queue in Redis', () => {
     await eventually(() => enqueue(jobs, 8).then(() => polled.includes(8)), { what: 'a poll after' })
   })
 
-  it('with a key of another program is named at any time, and the command repairs it', async () => {
+  it('reports a key overwritten by another program, and its command repairs the queue', async () => {
     const jobs = await open(server.url)
     await jobs.keepSchedules()
     const before = await schedulesOf(jobs)
@@ -112,7 +112,7 @@ describeWithRedis('a queue in Redis', () => {
     expect(await redis.get(`{musette-${IDENTITY}}:${OTHER}:polls:id`)).toBe('1')
   })
 
-  it('belongs to its database: two in one Redis keep their schedules', async () => {
+  it('belongs to one database: two databases in one Redis keep their schedules', async () => {
     const one = await open(server.url, { accounts: [1, 2] })
     const two = await open(server.url, { line: OTHER, accounts: [3] })
     for (const jobs of [one, two, one, two]) await jobs.keepSchedules()
@@ -121,7 +121,7 @@ describeWithRedis('a queue in Redis', () => {
     expect(second).toBeGreaterThan(0)
   })
 
-  it('removes the keys of 1.0.0 unless one of its workers is connected, and no others', async () => {
+  it('removes only keys of 1.0.0, and only if no worker of 1.0.0 is connected', async () => {
     const plant = async () => {
       await redis.hset('musette:polls:meta', 'opts.maxLenEvents', '10000')
       await redis.hset('musette:polls:repeat:sweep', 'every', '10000')

@@ -26,7 +26,7 @@ export type RigInput = Omit<Partial<JobsOptions>, 'roles'> & {
 
 export type Rig = Awaited<ReturnType<typeof openRig>>
 
-/** Runs the same tests on both backends; `rig` is opened before the first and emptied after each. */
+/** Runs the same tests on both backends. The rig is opened before the first test and reset after each. */
 export function describeJobs(title: string, tests: (rig: () => Rig) => void): void {
   const body = (name: BackendName) => () => {
     let rig: Rig | undefined
@@ -44,7 +44,7 @@ export function describeJobs(title: string, tests: (rig: () => Rig) => void): vo
   describe(`${title} on postgres`, body('postgres'))
 }
 
-/** Opens one real Redis or Postgres. */
+/** Opens the queue in a real Redis or Postgres. */
 async function openRig(name: BackendName) {
   const place = name === 'redis' ? await openTestRedis() : await openTestDatabase({ migrated: false })
   const [identity, line] = [randomUUID(), randomUUID()]
@@ -60,14 +60,14 @@ async function openRig(name: BackendName) {
   return {
     choice,
     lines,
-    /** Removes everything from the queue, as a flush of Redis does. */
+    /** Empties the queue, as a flush of Redis does. */
     emptyQueue,
-    /** Removes the jobs of the polls queue and leaves its schedules. */
+    /** Removes the jobs of the `polls` queue, but not its schedules. */
     losePolls: () =>
       name === 'redis'
         ? deleteRedisPolls(place.url, `{musette-${identity}}:${line}`)
         : withConnection(place.url, deletePolls),
-    /** Opens jobs with short times and handlers that do nothing unless given; all are closed in `reset`. */
+    /** Opens jobs with short times. Handlers that are not given do nothing. `reset` closes all of them. */
     async open({ fetch, poll, handlers, accounts, signal, ...options }: RigInput = {}): Promise<Jobs> {
       const jobs = await openJobs(
         {
@@ -95,7 +95,7 @@ async function openRig(name: BackendName) {
   }
 }
 
-/** The payload of a fetch of account 1. */
+/** Returns the payload of a fetch for account 1. */
 export const ride = (activityId: number) => ({ accountId: 1, activityId })
 
 async function flushRedis(url: string): Promise<void> {

@@ -25,7 +25,7 @@ describeJobs('schedules', (rig) => {
       ...ids.flatMap((id) => scheduled('account').map((name) => `${name}-account-${id}`)),
     ].toSorted()
 
-  /** Opens a daemon with a worker; `polled` lists the polls, by account. */
+  /** Opens a daemon with a worker. `polled` lists the account of each poll. */
   const openPolling = async (ids: () => number[], options: RigInput = {}) => {
     const polled: number[] = []
     const poll = async (id: number) => void polled.push(id)
@@ -33,7 +33,7 @@ describeJobs('schedules', (rig) => {
     return { jobs, polled }
   }
 
-  it('are those of the accounts: each runs at once, a new account is polled, and a removed one is not', async () => {
+  it('follow the accounts: a new one is polled at once, a removed one no longer', async () => {
     let ids = [1, 12]
     const { jobs, polled } = await openPolling(() => ids)
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1, 12))
@@ -48,7 +48,7 @@ describeJobs('schedules', (rig) => {
     await eventually(() => polled.includes(2), { what: 'the new account was polled' })
   })
 
-  it('are the same when the daemon starts again, and run at once with a changed interval', async () => {
+  it('survive a restart, and run at once if their interval changed', async () => {
     const input = { roles: schedulerOnly, accounts: async () => [1] }
     const nextRuns = async (jobs: Opened) =>
       (await pollsOf(jobs).getJobSchedulers(0, -1)).map(({ next }) => next).toSorted()
@@ -65,7 +65,7 @@ describeJobs('schedules', (rig) => {
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
   })
 
-  it('does not start a poll while one is running', async () => {
+  it('start no poll while another one is running', async () => {
     let running = 0
     let most = 0
     let ended = 0
@@ -90,7 +90,7 @@ describeJobs('schedules', (rig) => {
     expect(most).toBe(1)
   })
 
-  it('keeps the interval of a job over restarts, except for jobs that run at each start', async () => {
+  it('keep the interval of a job over restarts, unless it runs at each start', async () => {
     const accounts = async () => [1]
     const ran: string[] = []
     const count = (name: string) => async () => void ran.push(name)
@@ -113,7 +113,7 @@ describeJobs('schedules', (rig) => {
     expect(ran.filter((name) => name === 'sweep').length).toBeGreaterThanOrEqual(3)
   })
 
-  it('keeps an overdue schedule while its job waits, and repairs it when the job was lost', async () => {
+  it('are kept while overdue if their job waits, and repaired if it was lost', async () => {
     const catalog = catalogOf(200)
     const jobs = await rig().open({ roles: schedulerOnly, catalog, accounts: async () => [1] })
     const queue = pollsOf(jobs)
@@ -127,7 +127,7 @@ describeJobs('schedules', (rig) => {
     expect(await nextRun()).toBeGreaterThan(before)
   })
 
-  it('changes nothing when the accounts cannot be read', async () => {
+  it('stay as they are if the accounts cannot be read', async () => {
     let broken = false
     const accounts = async () => {
       if (broken) throw new Error('store: find accounts: no connection')
@@ -135,7 +135,7 @@ describeJobs('schedules', (rig) => {
     }
     const jobs = await rig().open({ roles: schedulerOnly, accounts, heartbeatMs: 50 })
     broken = true
-    await eventually(() => rig().lines.some(({ where }) => where === 'heartbeat'), { what: 'it was said' })
+    await eventually(() => rig().lines.some(({ where }) => where === 'heartbeat'), { what: 'a logged error' })
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
   })
 })

@@ -7,11 +7,11 @@ import { eventually } from '../../kit/eventually.ts'
 import type { Fetch } from './handlers.ts'
 import { describeJobs, type RigInput, ride } from './rig.ts'
 
-describeJobs('stopping', (rig) => {
+describeJobs('stopping jobs', (rig) => {
   const idle = { scheduler: false, worker: false }
   const untilAbort = (signal: AbortSignal) =>
     new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-  /** Opens jobs that run a fetch of ride 1, and waits for its start. */
+  /** Opens jobs, enqueues fetches, and waits until the first one runs. */
   const runFetch = async (fetch: Fetch, options: RigInput = {}, rides = [ride(1)]) => {
     let started = 0
     const counted: Fetch = (id, context) => {
@@ -24,7 +24,7 @@ describeJobs('stopping', (rig) => {
     return { jobs, started: () => started }
   }
 
-  it('finishes the job of a worker that was killed', async () => {
+  it('lets another worker finish the job of a killed one', async () => {
     const script = fileURLToPath(new URL('crashing-worker.ts', import.meta.url))
     const execArgv = ['--import', 'tsx']
     const child: ChildProcess = fork(script, [JSON.stringify(rig().choice)], { execArgv })
@@ -41,7 +41,7 @@ describeJobs('stopping', (rig) => {
     expect(done).toEqual([1])
   })
 
-  it('signals a running job, waits for it and returns it to the queue', async () => {
+  it('aborts a running job, waits for it and returns it to the queue', async () => {
     const { jobs } = await runFetch(async (_id, { signal }) => {
       await untilAbort(signal)
       throw signal.reason
@@ -56,7 +56,7 @@ describeJobs('stopping', (rig) => {
     expect(rig().lines.filter(({ level }) => level >= 40)).toEqual([])
   })
 
-  it('signals a job that lost its lock, because another worker may have it', async () => {
+  it('aborts a job that lost its lock', async () => {
     let isTold = false
     const fetch: Fetch = async (_id, { signal }) => {
       await untilAbort(signal)
@@ -67,14 +67,14 @@ describeJobs('stopping', (rig) => {
     await eventually(() => isTold, { what: 'the job is told' })
   })
 
-  it('runs a job once at a time that begins after its lock has ended, because the queue or the process stood still', async () => {
+  it('never runs a job twice at once if its lock expired before it started', async () => {
     const running = new Map<number, number>()
     let most = 0
     const done = new Set<number>()
     const fetch: Fetch = async (id) => {
       running.set(id, (running.get(id) ?? 0) + 1)
       most = Math.max(most, ...running.values())
-      // The other job is handed out already, and begins after this one.
+      // The other job has been handed out already, and starts after this one.
       if (running.size === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
       else await sleep(500)
       running.set(id, (running.get(id) ?? 0) - 1)
@@ -85,7 +85,7 @@ describeJobs('stopping', (rig) => {
     expect(most).toBe(1)
   })
 
-  it('lets a job finish that ignores the signal for a short time, and does not wait for ever for one that hangs', async () => {
+  it('waits briefly for a job that ignores the signal, but not forever for one that hangs', async () => {
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       finish = resolve
@@ -119,7 +119,7 @@ describeJobs('stopping', (rig) => {
     expect((await after.counts()).fetches).toMatchObject({ completed: 1, waiting: 1, active: 0 })
   })
 
-  it('refuses jobs once it is closed, also twice', async () => {
+  it('refuses jobs once closed, and may be closed twice', async () => {
     const jobs = await rig().open({ roles: idle })
     await Promise.all([jobs.close(), jobs.close()])
     await expect(jobs.enqueue('fetch-activity', [ride(1)])).rejects.toMatchObject({ code: 'queue_closed' })

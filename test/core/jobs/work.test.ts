@@ -3,20 +3,20 @@ import { RateLimitedError, RejectedError, TransientError } from '../../../src/ki
 import { eventually } from '../../kit/eventually.ts'
 import { describeJobs, type Rig, type RigInput, ride } from './rig.ts'
 
-describeJobs('jobs', (rig) => {
+describeJobs('the worker', (rig) => {
   const only = async (state: 'completed' | 'failed', jobs: Awaited<ReturnType<Rig['open']>>) => {
     const [queue] = jobs.queues().filter(({ name }) => name === 'fetches')
     return eventually(async () => (await queue?.getJobs([state]))?.[0], { what: `a job is ${state}` })
   }
 
-  /** Opens a daemon whose fetches and polls are listed, by their ids. */
+  /** Opens a daemon and lists the ids of its fetches and polls. */
   const openListing = async (options: RigInput = {}) => {
     const [done, polled]: [number[], number[]] = [[], []]
     const list = (to: number[]) => async (id: number) => void to.push(id)
     const jobs = await rig().open({ fetch: list(done), poll: list(polled), ...options })
     return { jobs, done, polled }
   }
-  /** Opens a daemon whose fetches throw as told, the n-th by its number, and counts them. */
+  /** Opens a daemon whose fetches throw the error that `errorOf` returns for their number, and counts them. */
   const openFailing = async (errorOf: (run: number) => Error | undefined) => {
     const counted = { runs: 0 }
     const fetch = async () => {
@@ -29,7 +29,7 @@ describeJobs('jobs', (rig) => {
     return { jobs, counted }
   }
 
-  it('retries after a transient error, which costs an attempt, and succeeds', async () => {
+  it('retries after a transient error, which costs an attempt', async () => {
     const passing = new TransientError('service_timeout', 'service: fetch: timed out')
     const { jobs, counted } = await openFailing((run) => (run < 3 ? passing : undefined))
     const job = await only('completed', jobs)
@@ -43,7 +43,7 @@ describeJobs('jobs', (rig) => {
     ])
   })
 
-  it('lets a job wait as long as the service requires, without costing an attempt or delaying another account', async () => {
+  it('delays a rate-limited job without spending an attempt or delaying other accounts', async () => {
     const starts: number[] = []
     const others: number[] = []
     const jobs = await rig().open({
@@ -69,7 +69,7 @@ describeJobs('jobs', (rig) => {
     expect(job.attemptsMade).toBe(1)
   })
 
-  it('takes turns between accounts, also when one has many before the other has any', async () => {
+  it('takes turns between accounts, even if one queued many jobs first', async () => {
     const producer = await rig().open({ roles: { scheduler: false, worker: false } })
     const enqueue = (accountId: number, activityIds: number[]) =>
       producer.enqueue(
@@ -83,7 +83,7 @@ describeJobs('jobs', (rig) => {
     expect(done).toEqual([11, 21, 12, 22, 13, 23, 14, 15])
   })
 
-  it('resumes a queue paused by another program, and says so', async () => {
+  it('resumes a queue that another program paused, and logs it', async () => {
     const { jobs, polled } = await openListing({ heartbeatMs: 500 })
     const polls = jobs.queues().find(({ name }) => name === 'polls')
     await polls?.pause()
@@ -94,7 +94,7 @@ describeJobs('jobs', (rig) => {
     expect(rig().lines.filter(({ level, queue }) => level === 40 && queue === 'polls')).toHaveLength(1)
   })
 
-  it('ends any job of another program with a sentence, and continues', async () => {
+  it('fails a job queued by another program with a readable error, and keeps working', async () => {
     const { jobs, polled } = await openListing()
     const polls = jobs.queues().find(({ name }) => name === 'polls')
     const odd: [name: string, data: unknown][] = [
@@ -108,7 +108,7 @@ describeJobs('jobs', (rig) => {
     ]
     for (const [name, data] of odd) await polls?.add(name, data)
     await jobs.enqueue('poll-activities', [{ accountId: 1 }])
-    await eventually(() => polled.length > 0, { what: 'the own job ran' })
+    await eventually(() => polled.length > 0, { what: 'a job of musette ran' })
     const dead = () => rig().lines.filter(({ level }) => level === 50)
     await eventually(() => dead().length === odd.length, { what: 'each odd job is dead' })
     for (const line of dead()) {
@@ -120,7 +120,7 @@ describeJobs('jobs', (rig) => {
     }
   })
 
-  it('keeps a refused job with its reason, without a retry', async () => {
+  it('keeps a refused job with its reason and does not retry it', async () => {
     const refusal = new RejectedError('not_found', 'service: fetch activity: no such activity')
     const { jobs, counted } = await openFailing(() => refusal)
     const job = await only('failed', jobs)
@@ -129,7 +129,7 @@ describeJobs('jobs', (rig) => {
     expect(rig().lines.filter(({ level }) => level === 50)).toHaveLength(1)
   })
 
-  it('gives up on a defect after three attempts and keeps its stack', async () => {
+  it('gives up on a bug after three attempts and keeps its stack', async () => {
     const defect = () => new TypeError(`bad \u0000 thing \ud83d ${'x'.repeat(2_000)}\u{1f6b4}`)
     const { jobs, counted } = await openFailing(defect)
     const job = await only('failed', jobs)
@@ -139,7 +139,7 @@ describeJobs('jobs', (rig) => {
     expect(job.stacktrace?.join()).toContain('work.test.ts')
   })
 
-  it('holds an activity in the queue once, accepts it again when done, and adds none beside a wrong one', async () => {
+  it('runs a job only once while it is queued, and accepts it again when it is done', async () => {
     const producer = await rig().open({ roles: { scheduler: false, worker: false } })
     await expect(producer.enqueue('fetch-activity', [ride(4), ride(-1)])).rejects.toThrow()
     expect(await producer.enqueue('fetch-activity', [ride(1), ride(1), ride(2)])).toBe(2)

@@ -24,7 +24,7 @@ describeJobs('the schedules of a club', (rig) => {
     rig().lines.length = 0
     await jobs.keepSchedules()
     expect(await jobs.counts()).toEqual(before)
-    expect(rig().lines.filter(({ msg }) => msg.includes('brought up to date'))).toEqual([])
+    expect(rig().lines.filter(({ msg }) => msg.includes('updated the schedules'))).toEqual([])
   })
 
   it('of three processes are each made once, and a lost one runs once; nothing runs when a process joins', async () => {

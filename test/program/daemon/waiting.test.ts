@@ -111,7 +111,7 @@ describe('a daemon whose database', () => {
     password is wrong | password=wrong-pass | password authentication failed.*correct DATABASE_URL |
     does not exist | pathname=/nowhere | database "nowhere" does not exist.*correct DATABASE_URL |
     has tables of another program | | tables that musette did not make, such as public.invoices; .*musette migrate | create table invoices (invoice_id int)
-    is there, but whose Redis refuses the password | | Redis refused the login \(WRONGPASS\); write user and password into REDIS_URL |`),
+    is there, but whose Redis refuses the password | | Redis refused the login \(WRONGPASS\); set user and password in REDIS_URL |`),
   )('%s is refused at once', async (what = '', part = '', says = '', statement = '') => {
     const url = await openEmpty()
     if (statement) await queryOnce(url, statement)
