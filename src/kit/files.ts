@@ -6,7 +6,7 @@ import { ConfigError, errorCode } from './errors.ts'
 import { closeAfter } from './release-stack.ts'
 import { quoteShell } from './text.ts'
 
-/** Writes a file of mode 0600 by a temporary file and a rename; it is flushed to the disk, name and content, when this resolves. */
+/** Writes a file with mode 0600 through a temporary file and a rename. When it resolves, content and name are on disk. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const scratch = `${path}.${randomUUID()}`
   try {
@@ -19,15 +19,15 @@ export async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 /**
- * Reads how much room the disk of a folder has left for this user: in bytes, and in files, Infinity where the file system counts none.
- * Undefined when the disk does not tell its size, as some network shares: then nobody may conclude that it is full.
+ * Reads how much space the disk of a folder has left for this user: bytes, and number of files (Infinity if the file system has no limit).
+ * Undefined if the disk reports no size, as some network shares do; that does not mean it is full.
  */
 export async function readRoom(folder: string): Promise<{ bytes: number; files: number } | undefined> {
   const { blocks, bavail, bsize, files, ffree } = await statfs(folder)
   return blocks === 0 ? undefined : { bytes: bavail * bsize, files: files > 0 ? ffree : Infinity }
 }
 
-/** Returns the command that lets this user use a path: a mode for the user's own path, else another owner. */
+/** Returns the command that lets this user use a path: chmod if the user owns it, otherwise chown. */
 export async function commandToUse(path: string): Promise<string> {
   for (let at = path; ; at = dirname(at)) {
     const stats = await stat(at).catch(() => undefined)
@@ -37,7 +37,10 @@ export async function commandToUse(path: string): Promise<string> {
   }
 }
 
-/** Writes a new file and flushes its content to the disk, but not its name (see flushDirectory); after a failure there is none. Throws EEXIST. */
+/**
+ * Writes a new file and flushes its content, but not its name, to disk (see flushDirectory). Removes the file if writing fails. Throws
+ * EEXIST.
+ */
 export async function writeFlushed(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {
@@ -46,19 +49,19 @@ export async function writeFlushed(path: string, content: string | Uint8Array, m
       await file.sync()
     })
   } catch (error) {
-    // A full disk takes the name of a file, and not its content. Errors of a handle have no path.
+    // On a full disk the file is created without its content. Errors of a file handle have no path.
     await rm(path, { force: true })
     throw error instanceof Error ? Object.assign(error, { path }) : error
   }
 }
 
-/** Renames a file within its folder so that a power cut does not undo it. */
+/** Renames a file within its folder and flushes the folder, so that a power cut does not undo it. */
 export async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to)
   await flushDirectory(dirname(to))
 }
 
-/** Flushes the entries of a folder to the disk. Does nothing on Windows, which cannot open a folder and does not need it. */
+/** Flushes the entries of a folder to disk. Does nothing on Windows, which cannot open a folder and does not need it. */
 async function flushDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   await closeAfter(await open(directory, O_RDONLY | (O_DIRECTORY ?? 0)), (folder) => folder.sync())
@@ -67,8 +70,8 @@ async function flushDirectory(directory: string): Promise<void> {
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /**
- * Reads a plain file where others may put anything: a pipe would hold one of the few threads for files until somebody writes to it, and a
- * link would lead elsewhere. Throws ConfigError `not_a_plain_file`, and Node's errors (ELOOP for a link).
+ * Reads a plain file in a place where others may put anything: reading a pipe would block a thread of the file system pool until somebody
+ * writes, and a link could lead elsewhere. Throws ConfigError `not_a_plain_file`, and the errors of Node (ELOOP for a link).
  */
 export async function readPlainFile(path: string): Promise<Buffer> {
   return closeAfter(await open(path, O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0)), async (file) => {
@@ -77,12 +80,12 @@ export async function readPlainFile(path: string): Promise<Buffer> {
   })
 }
 
-/** Takes the place of a file that could not be read: undefined when it does not exist. Throws every other error. */
+/** For `.catch()`: returns undefined if a file does not exist (ENOENT), otherwise rethrows the error. */
 export function orMissing(error: unknown): undefined {
   if (errorCode(error) !== 'ENOENT') throw error
 }
 
-/** Takes the place of a list of a folder that could not be read: one that does not exist has no names. Throws every other error. */
+/** For `.catch()`: returns an empty list if a folder does not exist (ENOENT), otherwise rethrows the error. */
 export function orNone(error: unknown): string[] {
   return orMissing(error) ?? []
 }

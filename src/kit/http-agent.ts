@@ -5,18 +5,18 @@ import { errorCode, TransientError } from './errors.ts'
 import { watchAnswerHeads } from './http/answer-heads.ts'
 import { joinSignals, SECOND } from './time.ts'
 
-/** The HTTP proxies between this machine and others; `none` lists the hosts that are reached without one, as NO_PROXY does. */
+/** The HTTP proxies to other machines. `none`: hosts that are reached without a proxy, as in NO_PROXY. */
 export type Proxies = Readonly<{ http: string | undefined; https: string | undefined; none: string }>
 
-/** This machine is never reached through a proxy. */
+/** Hosts of this machine, which are never reached through a proxy. */
 const LOOPBACK = 'localhost,127.0.0.1,[::1]'
 
-const TUNNEL_REFUSED = 'the proxy answers, and wants no password, but makes no tunnel to this address'
+const TUNNEL_REFUSED = 'the proxy refused a tunnel to this address'
 
 /**
- * Makes a pool of connections, which open at their first use: direct ones, or tunnels through the proxies. Without a proxy for https that for http serves both.
- * A plain http request to which the proxy refuses a tunnel is given to the proxy itself. `connectMs` is the longest that a connection or
- * a tunnel may take, ms. Requests throw TransientError `proxy_failed` with the proxy's name, without its password.
+ * Makes a pool of connections that open at first use: direct ones, or tunnels through the proxies. Without a proxy for https, the one for
+ * http serves both. If a proxy refuses a tunnel for a plain http request, it gets the request itself. `connectMs`: timeout of a connection
+ * or a tunnel, ms. Requests throw TransientError `proxy_failed` with the address of the proxy, without its password.
  */
 export function makeAgent(proxies: Proxies | undefined, options: { connectMs: number; pipelining?: number }) {
   watchAnswerHeads()
@@ -29,7 +29,7 @@ export function makeAgent(proxies: Proxies | undefined, options: { connectMs: nu
     proxyTls: limit,
     requestTls: limit,
     clientFactory: (proxy, options) => tunnelPool(proxy, options, connectMs),
-    // An empty text prevents the library from reading the environment.
+    // An empty text keeps the library from reading the environment.
     httpProxy: proxies.http ?? '',
     httpsProxy: proxies.https ?? '',
     noProxy: proxies.none === '*' ? '*' : `${LOOPBACK},${proxies.none}`,
@@ -50,12 +50,12 @@ export function makeAgent(proxies: Proxies | undefined, options: { connectMs: nu
 }
 
 /**
- * Returns the connections to one proxy, each of which becomes a tunnel. Every failure is an error of ours: undici would take a connection
- * that the proxy closes for one that was idle, and connect again at once, thousands of times.
+ * Returns the connections to one proxy. Each becomes a tunnel. Every failure is an error of ours: undici would take a connection that the
+ * proxy closes for an idle one, and reconnect at once, thousands of times.
  */
 function tunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool {
   const fail = (what: string, cause: unknown): never => {
-    const message = `the proxy ${proxy.origin} ${what}; look at HTTPS_PROXY and HTTP_PROXY; run: musette config`
+    const message = `the proxy ${proxy.origin} ${what}; check HTTPS_PROXY and HTTP_PROXY; run: musette config`
     throw new TransientError('proxy_failed', message, { cause })
   }
   class TunnelPool extends Pool {
@@ -71,7 +71,7 @@ function tunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool 
       const { statusCode: status, socket } = answer
       if (status === 200) return answer
       socket.on('error', () => undefined).destroy()
-      if (status === 407) return fail('wants a user and a password, or other ones (HTTP 407)', undefined)
+      if (status === 407) return fail('requires a user and a password, or other ones (HTTP 407)', undefined)
       return fail(`refused a tunnel (HTTP ${status})`, TUNNEL_REFUSED)
     }
   }
@@ -79,8 +79,8 @@ function tunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool 
 }
 
 /**
- * Lets later TLS connections of this process trust the certificates of a file, too, as NODE_EXTRA_CA_CERTS of the environment does:
- * Node reads that at its start, and Node 20 has no other way. Connections with authorities of their own trust those alone.
+ * Makes later TLS connections of this process also trust the certificates in a file, like NODE_EXTRA_CA_CERTS: Node reads that variable
+ * only at its start, and Node 20 has no other way. Connections with their own authorities trust only those.
  */
 export function trustAlso(path: string): void {
   const certificates = readFileSync(path, 'utf8')

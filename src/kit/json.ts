@@ -1,17 +1,22 @@
 import { isAscii } from 'node:buffer'
 
-/** The deepest nesting that is accepted: an API needs a few levels; JSON.stringify and Postgres's jsonb fail at some thousands. */
+/** Maximum nesting depth: an API needs a few levels, and JSON.stringify and jsonb of Postgres fail at some thousands. */
 const MAX_LEVELS = 100
-/** The most fields that are accepted: the largest objects of an API have some hundreds. */
+/** Maximum number of fields: the largest objects of an API have some hundreds. */
 const MAX_FIELDS = 50_000
 
-/** The most values of a text: a list of 50,000 activities has half a million. An object of three bytes takes 60 in memory. */
+/** Maximum number of values in a text: a list of 50,000 activities has half a million. An object of three bytes takes 60 in memory. */
 const MAX_VALUES = 2_000_000
-/** The most bytes of a text: a list of 50,000 activities of 300 bytes is 15 MB. Plain samples, which are more, are read by the scanner. */
+/**
+ * Maximum size of a text, bytes: a list of 50,000 activities of 300 bytes is 15 MB. Plain samples are larger, but the scanner reads them.
+ */
 export const MAX_TEXT_BYTES = 16_000_000
 const [QUOTE, COMMA, BACKSLASH, LIST, OBJECT] = [0x22, 0x2c, 0x5c, 0x5b, 0x7b] as const
 
-/** Returns why a JSON text in UTF-8 must not be parsed: `has more than 2000000 values`, `has more than 16 MB beside plain samples`; undefined when it may be. */
+/**
+ * Returns why a JSON text in UTF-8 must not be parsed (`has more than 2000000 values`, `has more than 16 MB beside plain samples`);
+ * undefined if it may be.
+ */
 export function excessOfText(json: Buffer): string | undefined {
   if (json.length <= MAX_VALUES) return undefined
   if (json.length > MAX_TEXT_BYTES) return 'has more than 16 MB beside plain samples'
@@ -25,14 +30,14 @@ export function excessOfText(json: Buffer): string | undefined {
   return values > MAX_VALUES ? `has more than ${MAX_VALUES} values` : undefined
 }
 
-/** Decodes UTF-8 and removes a byte order mark, because JSON.parse refuses it. */
+/** Decodes UTF-8 and removes a byte order mark, which JSON.parse rejects. */
 export function decodeUtf8(bytes: Buffer): string {
-  // Most answers are ASCII only, and to copy bytes is several times faster than to decode them.
+  // Most responses are ASCII, and copying bytes is several times faster than decoding them.
   if (isAscii(bytes)) return bytes.toString('latin1')
   return bytes.toString('utf8').replace(/^\uFEFF/, '')
 }
 
-/** Parses a JSON text; undefined when it is not JSON. */
+/** Parses a JSON text; undefined if it is not JSON. */
 export function parseIfJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -46,14 +51,14 @@ export function parseJson(bytes: Buffer): unknown {
   return JSON.parse(decodeUtf8(bytes)) as unknown
 }
 
-/** Tells whether a value is a JSON object, neither null nor an array. */
+/** Reports whether a value is a JSON object, neither null nor an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * Returns why a decoded JSON value is too large to work with: `is nested deeper than 100 levels` or `has more than 50000
- * fields`, counted over all its objects; undefined when it is not. Does not recurse, so that no depth exhausts the stack.
+ * Returns why a decoded JSON value is too large to work with (`is nested deeper than 100 levels`, or `has more than 50000 fields` in all
+ * its objects); undefined if it is not. Does not recurse, so that no depth exhausts the stack.
  */
 export function excessOf(value: unknown): string | undefined {
   let fields = 0

@@ -2,14 +2,14 @@ import type { Logger } from 'pino'
 
 export type LogOnce = ReturnType<typeof makeLogOnce>
 
-/** The most problems that are remembered; above this number the oldest is forgotten, so that changing keys cause no leak. */
+/** Maximum number of problems in memory. Beyond it the oldest is forgotten, so that changing keys cause no leak. */
 const MAX_KEPT = 1_000
 
-/** Makes a logger of repeated problems: each is logged once, then counted, and logged again when it changes or ends. */
+/** Makes a logger for recurring problems: each is logged once, then counted, and logged again when it changes or ends. */
 export function makeLogOnce(log: Logger) {
   const held = new Map<string, { sentence: string; times: number }>()
   return {
-    /** Logs a problem when it begins or its sentence changes; a repetition is only counted. */
+    /** Logs a problem when it starts or its sentence changes. Counts repetitions. */
     say(level: 'warn' | 'error', key: string, sentence: string, fields: Record<string, unknown> = {}): void {
       const known = held.get(key)
       if (known?.sentence === sentence) {
@@ -21,7 +21,7 @@ export function makeLogOnce(log: Logger) {
       held.set(key, { sentence, times: 1 })
       log[level](fields, sentence)
     },
-    /** Logs that the problem is over and how often it occurred; does nothing when there was none. */
+    /** Logs that a problem is over and how often it occurred. Does nothing if there was none. */
     over(key: string): void {
       const known = held.get(key)
       if (!held.delete(key) || !known) return

@@ -13,9 +13,9 @@ import { acceptPlain, readHosts, readTlsMode } from './postgres-url.ts'
 import { MINUTE, SECOND, within } from './time.ts'
 
 /**
- * Settings that texts, numbers, order, isolation and triggers depend on, with Postgres's defaults, because a server, a database or a role
- * may change them. JIT compiles for longer than our queries run. Without `role`, which decides the owner of the tables, and
- * `default_transaction_read_only`, by which hosts protect a full disk.
+ * Settings that affect texts, numbers, order, isolation and triggers, with the defaults of Postgres, because a server, a database or a role
+ * may change them. `jit` is off, because it compiles for longer than our queries run. Not in the list: `role`, which decides the owner of
+ * tables, and `default_transaction_read_only`, which hosts use to protect a full disk.
  */
 const FIXED = `('DateStyle', 'ISO, MDY'), ('IntervalStyle', 'postgres'), ('extra_float_digits', '1'), ('bytea_output', 'hex'),
   ('xmlbinary', 'base64'), ('xmloption', 'content'), ('client_encoding', 'UTF8'), ('lc_monetary', 'C'), ('lc_numeric', 'C'),
@@ -27,26 +27,26 @@ const FIXED = `('DateStyle', 'ISO, MDY'), ('IntervalStyle', 'postgres'), ('extra
   ('plan_cache_mode', 'auto'), ('jit', 'off')`
 
 /**
- * What connections for our own statements set as well. An administrator may have set limits in time for all sessions, but our work may
- * take long, and the connections that listen are idle. Without a wait for the disk a crash of the server loses what was committed
- * last, and a token must not be used before it is kept.
+ * Additional settings of connections for our own statements. Administrators may have set timeouts for all sessions, but our work may take
+ * long, and listening connections are idle. `synchronous_commit` must not be off: a crash of the server would lose the last commits, and a
+ * token must not be used before it is stored.
  */
 const OF_OUR_OWN = `('TimeZone', 'UTC'), ('synchronous_commit', 'local'), ('statement_timeout', '0'), ('transaction_timeout', '0'),
   ('lock_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')`
 
-/** Writes the statement that sets pairs of name and value; names that this version of Postgres does not know are left out. */
+/** Makes the statement that sets pairs of name and value. It skips names that this version of Postgres does not know. */
 const setAll = (
   pairs: string,
 ) => `SELECT set_config(name, value, false) FROM (VALUES ${pairs}) AS ours (name, value)
   WHERE current_setting(name, true) <> value AND (name <> 'synchronous_commit' OR current_setting(name) = 'off')`
 
-/** Identifies the server process of a connection in pg_stat_activity. */
+/** SQL that identifies the session of a connection in pg_stat_activity. */
 const SESSION = `pid || ' ' || extract(epoch FROM backend_start)`
 
 /**
- * What every connection of ours sets first, in one text. With `"$user", public`, Postgres's default path, a function that another role
- * of the server has made in one of these schemas and that fits the types of a call better than Postgres's own would run with our
- * rights. A transaction of the server's default isolation could wait for others, or be read-only.
+ * The first statements of every connection, sent as one text. With the default search_path `"$user", public`, another role of the server
+ * could create a function there that fits a call better than the one of Postgres, and it would run with our rights. With the default
+ * isolation of the server, a transaction could wait for others or be read-only.
  */
 const firstSettings = (pairs: string) =>
   `SET search_path = pg_catalog, pg_temp; BEGIN ISOLATION LEVEL READ COMMITTED; ${setAll(pairs)}; COMMIT;
@@ -60,53 +60,56 @@ type FirstAnswer = Pick<PostgresClient, 'session' | 'server' | 'isReadOnlyRole'>
   readOnly: boolean
 }
 
-/** Tells whether a session works for nobody, NULL when the server does not tell. */
+/** Reports whether a session has lost its client; NULL if the server does not show that. */
 const IS_DEAD = `WITH found AS (SELECT pid, CASE WHEN state = 'active' THEN coalesce(wait_event_type = 'Client', false)
     WHEN state LIKE 'idle%' THEN true END AS dead FROM pg_stat_activity WHERE ${SESSION} = $1)
   SELECT dead FROM found`
-/** Ends the session then, for its locks. */
+/** Terminates such a session, which frees its locks. */
 const END_IF_DEAD = IS_DEAD.replace(
   'SELECT dead',
   'SELECT dead, CASE WHEN dead THEN pg_terminate_backend(pid) END',
 )
 
-/** How long a connection may be silent before it is looked after, ms. */
+/** How long a running statement may be silent before its session is checked, ms. An idle connection is checked after a quarter of that. */
 const SILENT_MS = 20 * SECOND
-/** Silence of this many times as long ends a connection for which the server could not be asked. */
+/** After how many times SILENT_MS a silent connection ends if the server could not be asked. */
 const GIVE_UP_AFTER = 30
-/** How long the server may take to say whether it works for a session, ms. */
+/** How long the server may take to answer that check, ms. */
 const ANSWER_WITHIN_MS = 10 * SECOND
-/** How long a server may take to accept a connection, and how long it may then take for the first answer, ms. */
+/** How long a server may take to accept a connection, and then to send its first answer, ms. */
 const CONNECT_WITHIN_MS = 15 * SECOND
-/** How long the end of a connection waits for the server, which may be out of reach, ms. */
+/** How long closing a connection waits for the server, which may be unreachable, ms. */
 const CLOSE_WITHIN_MS = 2 * SECOND
-/** The time after which TCP checks a silent connection, ms; the default is two hours. */
+/** When TCP starts to probe a silent connection, ms. The default is two hours. */
 const KEEP_ALIVE_MS = 30 * SECOND
-/** The life of a connection, ms: behind a proxy that leads elsewhere since, an old one would stay at the old server for ever. */
+/**
+ * Maximum lifetime of a connection, ms. If a proxy now leads to another server, older connections would otherwise stay at the old one
+ * forever.
+ */
 const LIFE_MS = 5 * MINUTE
 
-/** The name and value of libpq for this, so that a DATABASE_URL can require the same. */
+/** The parameter of libpq for SCRAM only, so that one DATABASE_URL works for both. */
 const SCRAM_ONLY = /[?&]require_auth=scram-sha-256(?:&|$)/
 
-/** Requests of a server that would make the client send the password, or a hash that reveals it. */
+/** Messages of a server that make the client send the password, or a hash that reveals it. */
 const SHOWS_PASSWORD: ReadonlySet<unknown> = new Set([
   'authenticationCleartextPassword',
   'authenticationMD5Password',
 ])
-/** Messages by which a server accepts the client; the server must have proved its identity before. */
+/** Messages of a server that accept the client. The server must have proved its identity before. */
 const ACCEPTS_CLIENT: ReadonlySet<unknown> = new Set(['authenticationOk', 'readyForQuery'])
 
 export type ClientConfig = pg.ClientConfig & {
-  /** for statements that a person or another program wrote: limits and zone of the login and the URL hold, and nothing else is sent */
+  /** for statements from a person or another program: timeouts and time zone of login and URL apply, and nothing else is sent */
   typed?: boolean
   /** whether it is of no use at a server that is only read; a standby is refused by all that are neither `typed` nor `onlyReads` */
   onlyWrites?: boolean
   onlyReads?: boolean | undefined
   /** how long it may be silent before it is looked after, for tests, ms */
   silentMs?: number | undefined
-  /** how long it lives, for tests, ms */
+  /** replaces LIFE_MS in tests */
   lifeMs?: number
-  /** of a pool */
+  /** recent refusals, shared by the connections of a pool */
   refusals?: ReturnType<typeof makeRefusals> | undefined
 }
 
@@ -119,19 +122,19 @@ export type ClientConfig = pg.ClientConfig & {
  * fails at a standby with TransientError `database_standby`, and leaves a server that takes no writes any more.
  */
 export class PostgresClient extends pg.Client {
-  // The driver's types lack these: whether nothing runs, what runs, and what it was made with.
+  // The types of the driver lack these: whether the connection is idle, the running query, and the connection parameters.
   declare readonly readyForQuery: boolean
   declare readonly _activeQuery: unknown
   declare readonly connectionParameters: object
-  /** identifies its session; undefined before the first answer of the server, null when it gives none */
+  /** identifies its session; undefined before the first answer of the server, null if the server does not tell */
   session: string | null | undefined
-  /** address and port that its server has for itself, which a proxy may hide; null for a socket */
+  /** address and port of the server as the server knows them, which a proxy may hide; null for a socket */
   server: string | null | undefined
-  /** whether its server took writes when it last answered */
+  /** whether the server accepted writes at its last answer */
   takesWrites = true
-  /** whether a setting of its role makes it read-only */
+  /** whether a setting of the role makes it read-only */
   isReadOnlyRole = false
-  // Private to the language, so that no log shows the password in it.
+  // A private field of the language, so that no log shows its password.
   readonly #config: ClientConfig
   private settled: Promise<unknown> = Promise.resolve()
 
@@ -142,9 +145,9 @@ export class PostgresClient extends pg.Client {
     super(config.connectionString === undefined ? limited : { ...limited, connectionString: tls.url })
     this.#config = limited
     if (SCRAM_ONLY.test(config.connectionString ?? '')) requireScram(this)
-    // Comes last, so that a refusal of TLS is not an error to the function above.
+    // Comes last, so that requireScram does not see a refusal of TLS as an error.
     if (tls.mayBePlain) acceptPlain(this)
-    // The server reports a change of a setting with its next answer.
+    // The server reports a changed setting with its next answer.
     this.connection.on('parameterStatus', (setting: { parameterName: string; parameterValue: string }) => {
       if (setting.parameterName === 'default_transaction_read_only')
         this.takesWrites = setting.parameterValue === 'off'
@@ -152,11 +155,11 @@ export class PostgresClient extends pg.Client {
     this.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
       if (code === '25006') this.takesWrites = false
     })
-    // The driver leaves a connection open that fails before the server has accepted the client, and the process with it.
+    // If a connection fails before the server accepts the client, the driver leaves it open, and so the process running.
     this.connection.on('error', () => dropConnection(this))
   }
 
-  /** The next statement reports a connection that broke; Node would end the process for an error without a listener. */
+  /** Drops an `error` event without a listener, which would end the process. The next statement reports the broken connection. */
   override emit(event: string | symbol, ...values: unknown[]): boolean {
     return (event !== 'error' || this.listenerCount(event) > 0) && super.emit(event, ...values)
   }
@@ -175,13 +178,13 @@ export class PostgresClient extends pg.Client {
     const { refusals, onlyWrites, onlyReads, typed } = this.#config
     refusals?.assertOver()
     const found = await findHost(this.#config)
-    // The driver looks for the password in a file by its parameters.
+    // The driver uses these parameters to look up the password in a file.
     Object.assign(Object.assign(this, found).connectionParameters, found)
     await super.connect()
     const watch = watchSilence(this, this.#config)
-    // On the connection, because a library may remove all listeners of a client.
+    // Listens to the connection, because a library may remove all listeners of a client.
     this.connection.once('end', () => clearInterval(watch))
-    // All other statements stand behind it in the queue, so none waits for a server that accepts the client and then hangs.
+    // All other statements are queued behind this one, so none waits for a server that accepts the client and then hangs.
     const settings = firstSettings(this.#config.typed ? FIXED : `${FIXED}, ${OF_OUR_OWN}`)
     this.settled = this.query<FirstAnswer>(settings).then(
       (results) => {
@@ -208,7 +211,7 @@ export class PostgresClient extends pg.Client {
   override end(): Promise<void>
   override end(callback: (error: Error) => void): void
   override end(callback?: (error: Error) => void): Promise<void> | undefined {
-    // The driver breaks a connection off on which a statement runs. A server that is out of reach does not close it.
+    // The driver drops a connection on which a statement runs. An unreachable server does not close it.
     const closing = this.settled.then(() => super.end()).catch(() => undefined)
     const ended = within(closing, CLOSE_WITHIN_MS).then((inTime) => void (inTime || dropConnection(this)))
     if (!callback) return ended
@@ -218,8 +221,9 @@ export class PostgresClient extends pg.Client {
 }
 
 /**
- * Finds the first host of the URL that answers and fits its `target_session_attrs`, as libpq does, by a connection of its own: the
- * driver knows one host; one that is only read is the last choice. Undefined when the URL leaves no choice. Throws the error of the last host, or at once a refused login.
+ * Finds the first host of the URL that answers and matches its `target_session_attrs`, as libpq does, over a separate connection, because
+ * the driver supports only one host. A read-only host is the last choice. Undefined if the URL leaves no choice. Throws the error of the
+ * last host, or a refused login at once.
  */
 async function findHost(config: ClientConfig): Promise<{ host: string; port: number } | undefined> {
   const { hosts, fits } = readHosts(config.connectionString ?? '') ?? { hosts: [], fits: '' }
@@ -232,7 +236,7 @@ async function findHost(config: ClientConfig): Promise<{ host: string; port: num
       if (!rows[0]?.fits)
         throw new TransientError(
           'database_unfit',
-          'no host of the database URL fits its target_session_attrs',
+          'no host in the database URL matches its target_session_attrs',
         )
       return client.takesWrites
     }
@@ -242,7 +246,7 @@ async function findHost(config: ClientConfig): Promise<{ host: string; port: num
       readOnly ??= { host, port }
     } catch (error) {
       if (error instanceof pg.DatabaseError && !error.code?.startsWith('57P')) throw error
-      // That one is a standby says more than that another one is down.
+      // Prefer reporting that a host is a standby over reporting that another is down.
       if (!UNFIT.has(errorCode(failure))) failure = error
     }
   }
@@ -251,23 +255,24 @@ async function findHost(config: ClientConfig): Promise<{ host: string; port: num
   throw failure
 }
 
-/** The code of a server that accepts a connection and then does not answer it, as a pooler does that has none left. */
+/** Error code for a server that accepts a connection and does not answer, such as a pooler without free connections. */
 const UNANSWERED = 'database_unanswered'
 
-/** The code of a connection that musette ends by itself, to make another one. */
+/** Error code for a connection that musette closes by itself to open another one. */
 export const RETIRED = 'connection_retired'
-/** A role can have a setting that it may not change. */
+/** Makes the error for a role that has a setting which it may not change. */
 function unfitSetting(cause: unknown): ConfigError {
-  const message = `${errorLine(cause)}: this login has it at a value that musette cannot work with; let an administrator of the server type ALTER ROLE … RESET, or ALTER DATABASE … RESET, with its name`
+  const message = `${errorLine(cause)}: musette cannot work with the value that this login has; ask an administrator of the server to reset it with ALTER ROLE … RESET or ALTER DATABASE … RESET`
   return new ConfigError('database_setting', message, { cause })
 }
 
 /**
- * Looks after a connection that is silent: a proxy may pass nothing on and close nothing. While nothing runs, an empty statement has to
- * be answered. While something runs, however long, another connection asks whether the server works for this one; a session that waits
- * for its client, or is gone, has lost its connection and is ended on both sides. A connection whose first statement is not answered
- * ends after the time to connect. Nobody asks while it is this process that leaves rows lying, or has none to write yet. A free one leaves a
- * server that takes no writes any more; one that listens ends after its life here, because it is never given back to its pool.
+ * Checks a connection that is silent, because a proxy may stop passing data without closing it. If the connection is idle, the server must
+ * answer an empty statement. If a statement runs, however long, another connection asks the server about the session. A session that is
+ * gone or waits for its client has lost its connection, and both sides are ended. A connection without an answer to its first statement
+ * ends after the connect timeout. Nothing is asked while this process is the slow side: it leaves rows unread or has none to write yet. A
+ * free connection leaves a server that no longer takes writes. A listening one ends after its lifetime here, because it never returns to
+ * its pool.
  */
 function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Timeout {
   const { typed, onlyReads, silentMs = SILENT_MS, lifeMs = LIFE_MS, connectionTimeoutMillis = 0 } = config
@@ -291,7 +296,7 @@ function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Time
     const silence = countSilentMs()
     const lost = new Error(`the connection was silent for ${Math.round(silence / SECOND)} s`)
     if (client.session === undefined) {
-      const message = `the database accepted a connection and did not answer: ${lost.message}; a pooler before it may have none left`
+      const message = `the database accepted a connection but did not answer: ${lost.message}; a pooler in front of it may have no free connection`
       if (silence >= connectionTimeoutMillis)
         dropConnection(client, new TransientError(UNANSWERED, message, { cause: lost }))
     } else if (client.readyForQuery) {
@@ -311,7 +316,7 @@ function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Time
   return setInterval(look, silentMs / 4).unref()
 }
 
-/** Asks the server whether it works for nobody in a session, and ends that one then; null or undefined when it cannot tell. */
+/** Asks the server whether a session has lost its client, and terminates it if so. Returns null or undefined if that is unknown. */
 function isSessionDead(session: string | null, config: ClientConfig): Promise<boolean | null | undefined> {
   type Found = { dead: boolean | null }
   // A login may have no right to end sessions.
@@ -323,7 +328,7 @@ function isSessionDead(session: string | null, config: ClientConfig): Promise<bo
   )
 }
 
-/** Runs work on a separate connection, and ends that. Throws the errors of pg and of the work. */
+/** Runs work on a separate connection and closes it. Throws the errors of pg and of the work. */
 export async function withClient<T>(config: ClientConfig, work: (client: PostgresClient) => Promise<T>) {
   const client = new PostgresClient(config)
   try {
@@ -334,15 +339,15 @@ export async function withClient<T>(config: ClientConfig, work: (client: Postgre
   }
 }
 
-/** The connections of each pool, also those that are still closing. */
+/** Open connections by pool, including those that are closing. */
 const connections = new WeakMap<pg.Pool, Set<pg.PoolClient>>()
-/** Makes a pool of PostgresClient connections, to be ended by endPool. It connects at the first use. */
+/** Makes a pool of PostgresClient connections; endPool ends it. It connects at first use. */
 export function makePool(config: pg.PoolConfig & ClientConfig): pg.Pool {
   const open = new Set<pg.PoolClient>()
   const onConnect = (client: pg.ClientBase) =>
     Promise.resolve(config.onConnect?.(client)).catch((error: unknown) => {
       if (errorCode(error) !== UNANSWERED || open.size === 0) throw error
-      const message = `the database answers ${open.size} connections of musette and lets the next one wait, and it needs ${config.max} here; give it more in the pooler (default_pool_size of PgBouncer), or lower MUSETTE_CONCURRENCY`
+      const message = `the database answers only ${open.size} connections, but musette needs ${config.max} here; raise the limit of the pooler (default_pool_size of PgBouncer), or lower MUSETTE_CONCURRENCY`
       throw new TransientError('database_pool_small', message, { cause: error })
     })
   const lived = { maxLifetimeSeconds: (config.lifeMs ?? LIFE_MS) / SECOND, refusals: makeRefusals() }
@@ -355,8 +360,8 @@ export function makePool(config: pg.PoolConfig & ClientConfig): pg.Pool {
 }
 
 /**
- * Ends a pool after the running queries of its connections, and waits until the server has closed them, for 2 s at most, so
- * none remain in pg_stat_activity. Later errors of connections are ignored, because the server may stop meanwhile.
+ * Ends a pool when its running queries have ended, and waits up to 2 s until the server has closed its connections, so that none remain in
+ * pg_stat_activity. Ignores later connection errors, because the server may stop meanwhile.
  */
 export async function endPool(pool: pg.Pool): Promise<void> {
   pool.removeAllListeners('error').on('error', () => undefined)
@@ -368,26 +373,26 @@ export async function endPool(pool: pg.Pool): Promise<void> {
   await within(closed(), CLOSE_WITHIN_MS)
 }
 
-/** Ends a connection at once, because the driver cannot leave a running statement; that gets the error, if any. */
+/** Closes a connection at once, because the driver cannot abandon a running statement. The statement fails with `error`, if given. */
 export function dropConnection(client: pg.ClientBase, error?: Error): void {
   const { connection } = client as pg.Client
   if (error) connection.emit('error', error)
   else connection.stream.destroy()
 }
 
-/** Checks the events of a connection, one for each message of the server, because the driver has no option for this. */
+/** Checks the events of a connection, one per message of the server, because the driver has no option for SCRAM only. */
 function requireScram({ connection, host, port }: pg.Client): void {
   const emit = connection.emit.bind(connection)
   let proved = false
   let failed = false
   connection.emit = (event, ...values) => {
     if (event === 'error') failed = true
-    // Later messages in the same packet of a refused server must not complete the connection.
+    // Later messages of a refused server in the same packet must not complete the connection.
     if (failed) return event === 'error' || event === 'end' ? emit(event, ...values) : false
     if (SHOWS_PASSWORD.has(event) || (ACCEPTS_CLIENT.has(event) && !proved)) {
       failed = true
       connection.stream.destroy()
-      const message = `the server at ${host}:${port} did not prove by SCRAM that it is the database, so musette did not send the password; end the program that listens there, then run it again`
+      const message = `the server at ${host}:${port} could not prove by SCRAM that it is your database, so musette did not send the password; stop the program that listens there, then run musette again`
       return emit('error', new TransientError('database_untrusted', message))
     }
     const hadListener = emit(event, ...values)

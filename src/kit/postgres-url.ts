@@ -2,33 +2,35 @@ import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type pg from 'pg'
 
-/** The values of sslmode: those of libpq, and `no-verify` of Node programs. */
+/** Values of sslmode: those of libpq, and `no-verify` of Node programs. */
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
-/** The parameters of a connection URL that name files. */
+/** Parameters of a connection URL that name files. */
 const FILES = ['sslrootcert', 'sslcert', 'sslkey']
 
-/** The value of sslrootcert for the authorities that the system trusts. */
+/** Value of sslrootcert for the authorities that the system trusts. */
 const SYSTEM = 'system'
 
-/** Returns the fault of the TLS parameters of a connection URL, as the end of a sentence about it; undefined without one. */
+/**
+ * Returns what is wrong with the TLS parameters of a connection URL, as a predicate for a sentence about the URL; undefined if nothing is.
+ */
 export function tlsProblemOf(url: string): string | undefined {
   const parameters = new URL(url).searchParams
   const mode = parameters.get('sslmode')
   if (mode !== null && !MODES.includes(mode)) return `has an sslmode that is not one of ${MODES.join(', ')}`
   if (mode === 'verify-ca' && !parameters.has('sslrootcert'))
-    return 'has sslmode=verify-ca, which needs sslrootcert=FILE, or write sslmode=verify-full'
+    return 'has sslmode=verify-ca, which needs sslrootcert=FILE; otherwise use sslmode=verify-full'
   const unreadable = FILES.find((name) => {
     const path = parameters.get(name)
     return path && path !== SYSTEM && !isReadable(path)
   })
-  return unreadable && `names in ${unreadable} a file that cannot be read`
+  return unreadable && `has a file in ${unreadable} that cannot be read`
 }
 
 /**
- * Rewrites a connection URL so that the driver understands its `sslmode` as libpq does; by itself it verifies the certificate
- * in every mode. `mayBePlain` tells whether a server without TLS is good enough: with `prefer`, and with `allow`, which differs
- * from it only where the server offers both.
+ * Rewrites a connection URL so that the driver understands its `sslmode` as libpq does; by default the driver verifies the certificate in
+ * every mode. `mayBePlain`: whether a server without TLS is accepted, as with `prefer` and `allow`. These two differ only if the server
+ * offers both.
  */
 export function readTlsMode(url: string): { url: string; mayBePlain: boolean } {
   const [, mode] = /[?&]sslmode=([^&#]*)/.exec(url) ?? []
@@ -41,7 +43,7 @@ export function readTlsMode(url: string): { url: string; mayBePlain: boolean } {
   return { url: written, mayBePlain: mode === 'prefer' || mode === 'allow' }
 }
 
-/** Lets a client go on without TLS when the server offers none; the driver has no option for this. */
+/** Makes a client continue without TLS if the server offers none. The driver has no option for this. */
 export function acceptPlain(client: pg.Client): void {
   const connection = client.connection as unknown as Connection
   const emit = connection.emit.bind(connection)
@@ -58,7 +60,7 @@ export function acceptPlain(client: pg.Client): void {
   }
 }
 
-/** The parts of the driver's connection that a second attempt needs. */
+/** The parts of the connection of the driver that a second attempt needs. */
 type Connection = {
   emit(event: string, ...values: unknown[]): boolean
   connect(port: number, host: string): void
@@ -66,7 +68,7 @@ type Connection = {
   ssl: unknown
 }
 
-/** Tells whether the driver's error says that the server offers no TLS; it has no code. */
+/** Reports whether an error of the driver means that the server offers no TLS. It has no code. */
 export function isWithoutTls(error: unknown): boolean {
   return error instanceof Error && error.message === 'The server does not support SSL connections'
 }
@@ -81,7 +83,7 @@ function isReadable(path: string): boolean {
 }
 
 const ATTRS = 'target_session_attrs'
-/** The values of target_session_attrs, with the condition in SQL that a server has to fit. */
+/** Values of target_session_attrs, with the SQL condition that a server must meet. */
 const FITS: ReadonlyMap<string, string> = new Map([
   ['any', 'true'],
   ['read-write', "current_setting('transaction_read_only') = 'off'"],
@@ -91,15 +93,15 @@ const FITS: ReadonlyMap<string, string> = new Map([
   ['prefer-standby', 'true'],
 ])
 
-/** The parts of a connection URL as libpq splits it; none contains a character that ends it. */
+/** The parts of a connection URL as libpq splits it. No part contains a character that ends it. */
 const PARTS =
   /^(postgres(?:ql)?:\/\/)([^@/?#]*@)?([^@/?#]*)(?:\/([^@?#]*))?(?:\?(\w+=[^#&]*(?:&\w+=[^#&]*)*))?$/i
 const HOST = /^(\[[\da-f:.]+\]|[^:[\]]*)(?::(\d*))?$/i
 
 /**
- * Rewrites a connection URL that psql takes (several hosts, a user without a host, `?dbname=`) so that URL and the driver can read
- * it, and psql still: hosts and ports become parameters. Of several hosts the primary is meant, unless the URL says otherwise.
- * Undefined for a text that is not such a URL.
+ * Rewrites a connection URL that psql accepts (several hosts, a user without a host, `?dbname=`) so that URL and the driver can read it,
+ * and psql still can: hosts and ports become parameters. Of several hosts the primary is used, unless the URL says otherwise. Undefined if
+ * the text is not such a URL.
  */
 export function normalizePostgresUrl(text: string): string | undefined {
   const [, scheme, login = '', authority = '', path = '', query] = PARTS.exec(text) ?? []
@@ -122,7 +124,10 @@ export function normalizePostgresUrl(text: string): string | undefined {
   return `${scheme}${login}localhost/${encodeURIComponent(database)}?${parameters}`.replaceAll('+', '%20')
 }
 
-/** Reads the hosts of a normalized URL in their order, each with its URL, and the wanted condition in SQL; undefined without a choice. */
+/**
+ * Reads the hosts of a normalized URL in order, each with its own URL, and the SQL condition that a host must meet; undefined if there is
+ * no choice.
+ */
 export function readHosts(text: string) {
   if (!/[?&](?:target_session_attrs|host)=/.test(text)) return undefined
   const { searchParams, hostname, port } = new URL(text)

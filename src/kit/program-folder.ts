@@ -3,21 +3,21 @@ import { SourceMap } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** The folder that contains package.json, dist/ and drizzle/: a checkout, or the installed package. */
+/** The folder with package.json, dist/ and drizzle/: a checkout, or the installed package. */
 export const PROGRAM_FOLDER = findProgramFolder(dirname(fileURLToPath(import.meta.url)))
 
 export const VERSION: string = JSON.parse(readFileSync(join(PROGRAM_FOLDER, 'package.json'), 'utf8')).version
 
-/** The folder of the built program, as stack traces name it. */
+/** URL of the folder of the built program, as in stack traces. */
 const BUILT = pathToFileURL(join(PROGRAM_FOLDER, 'dist/')).href
 
 /**
- * Replaces the lines of dist/ in stack traces by those of src/, for text that contains stack traces: of an error or of a log line.
- * The source maps are read here and not by Node, which would read all of them whenever the program starts.
+ * Replaces positions in dist/ by those in src/ in a text with stack traces, such as an error or a log line. Reads the source maps only
+ * then: Node would read all of them at every start of the program.
  */
 export function nameSourceLines(text: string): string {
   if (!text.includes(BUILT)) return text
-  // Not kept for the next text: they are large, and errors are few.
+  // Not cached, because source maps are large and errors are rare.
   const maps = new Map<string, SourceMap | undefined>()
   return text.replace(
     /(file:\/\/[^\s"]+?\.js):(\d+):(\d+)/g,
@@ -26,7 +26,7 @@ export function nameSourceLines(text: string): string {
       if (!maps.has(file)) maps.set(file, readSourceMap(file))
       const entry = maps.get(file)?.findEntry(Number(line) - 1, Number(column) - 1)
       if (!entry || !('originalSource' in entry)) return place
-      // A line of a library has no source of ours, and a line without any has no value here, unlike its type says.
+      // A line of a library has no source of ours. Despite its type, the value is missing for a line without a source.
       const source = String(entry.originalSource)
       if (!source.endsWith('.ts') || !URL.canParse(source, file)) return place
       return `${new URL(source, file).href}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
@@ -42,7 +42,7 @@ function readSourceMap(file: string): SourceMap | undefined {
   }
 }
 
-/** The program runs from src/ or dist/; the first package.json above is its own. */
+/** Finds the nearest folder above with a package.json. The program runs from src/ or dist/. */
 function findProgramFolder(folder: string): string {
   return existsSync(join(folder, 'package.json')) ? folder : findProgramFolder(dirname(folder))
 }

@@ -1,4 +1,4 @@
-/** Runs work with a part that was opened, and closes it. */
+/** Runs work with an open resource, and closes the resource. */
 export async function closeAfter<Part extends { close(): Promise<unknown> }, T>(
   part: Part,
   work: (part: Part) => Promise<T>,
@@ -10,7 +10,7 @@ export async function closeAfter<Part extends { close(): Promise<unknown> }, T>(
   }
 }
 
-/** Begins work that ends when its signal aborts, and never throws; `close` aborts it and waits for its end. */
+/** Starts work that ends when its signal aborts and never throws. `close` aborts the signal and waits for the end of the work. */
 export function startWork(work: (signal: AbortSignal) => Promise<unknown>) {
   const halt = new AbortController()
   const working = work(halt.signal)
@@ -24,15 +24,15 @@ export function startWork(work: (signal: AbortSignal) => Promise<unknown>) {
 
 export type ReleaseStack = ReturnType<typeof makeReleaseStack>
 
-/** Makes a stack of steps that stop the started parts in reverse order. `onError` is called for every failed step. */
+/** Makes a stack of steps that stop started parts in reverse order. `onError` is called for each failed step. */
 export function makeReleaseStack(onError?: (step: string, error: unknown) => void) {
   const steps: Array<{ name: string; release: () => Promise<unknown> | unknown }> = []
   return {
-    /** Adds the step that stops a part which was just started; `name` is for the log. */
+    /** Adds the step that stops a part that was just started. `name` is for the log. */
     defer(name: string, release: () => Promise<unknown> | unknown): void {
       steps.push({ name, release })
     },
-    /** Runs every step in reverse order, also after a failed one; throws the first error at the end. */
+    /** Runs every step in reverse order, even after a failed one. Throws the first error at the end. */
     async release(): Promise<void> {
       let failed = false
       let first: unknown

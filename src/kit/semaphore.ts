@@ -1,7 +1,7 @@
-/** Keeps a place of a semaphore until `release`, when the work that took it has left it to the hold. */
+/** Keeps a place of a semaphore until `release`, if the work that took the place has set `isTaken`. */
 export type Hold = { isTaken: boolean; readonly release: () => void; readonly released: Promise<void> }
 
-/** Runs work with a hold that ends with the work. */
+/** Runs work with a hold, which is released when the work ends. */
 export async function withHold<T>(work: (hold: Hold) => Promise<T>): Promise<T> {
   let release = (): void => undefined
   const released = new Promise<void>((resolve) => {
@@ -17,8 +17,8 @@ export async function withHold<T>(work: (hold: Hold) => Promise<T>): Promise<T> 
 export type Semaphore = <T>(units: number, work: () => Promise<T>) => Promise<T>
 
 /**
- * Makes a semaphore over `total` units (bytes, or places): work runs in the order of the calls, each as soon as its units and
- * those of the running work fit into the total. Work of more units than the total runs alone.
+ * Makes a semaphore over `total` units (bytes, or places). Work starts in the order of the calls, when its units and those of the running
+ * work fit into the total. Work with more units than the total runs alone.
  */
 export function makeSemaphore(total: number): Semaphore {
   const waiting: Array<{ units: number; begin: () => void }> = []
@@ -44,9 +44,12 @@ export function makeSemaphore(total: number): Semaphore {
   }
 }
 
-/** Runs `work` for each item, in order and `atOnce` at a time. The first error is thrown when those under way have ended. */
+/**
+ * Runs `work` for each item in order, `atOnce` of them concurrently. After an error it starts no more items, waits for the running ones,
+ * and throws the first error.
+ */
 export async function eachAtOnce<T>(items: Iterable<T>, atOnce: number, work: (item: T) => Promise<void>) {
-  // A generator ends for all workers when one of them throws; the iterator of an array does not.
+  // If one worker throws, a generator ends for all workers; the iterator of an array does not.
   const queue = passOn(items)
   const worker = async () => {
     for (const item of queue) await work(item)

@@ -1,4 +1,4 @@
-/** Bytes in UTF-8 for each 16 bits of a string, at most. */
+/** Maximum number of UTF-8 bytes per 16-bit unit of a string. */
 export const BYTES_A_CHARACTER = 3
 
 /** Control characters that JSON does not escape, and signs that nobody sees or that turn the direction of reading. */
@@ -17,7 +17,7 @@ export function nameControls(text: string): string {
   return text.replace(CONTROL, nameControl)
 }
 
-/** Escapes the control characters in the texts of JSON as nameControls does; decoded, they have only tabs and line breaks. */
+/** Escapes control characters in the strings of a JSON text as nameControls does. The decoded strings contain only tabs and line breaks. */
 export function nameControlsInJson(json: string): string {
   return json.replace(ESCAPE_OR_CONTROL, (found) => {
     const text = found.startsWith('\\') ? (JSON.parse(`"${found}"`) as string) : found
@@ -38,10 +38,10 @@ function nameControl(character: string): string {
   return code < 0x80 ? `\\x${digits.padStart(2, '0')}` : `\\u${digits.padStart(4, '0')}`
 }
 
-/** The most characters of a value in an example: enough to recognise it, and short enough for a log line or a table cell. */
+/** Maximum length of a value in an example, characters: enough to recognise it, and short enough for a log line or a table cell. */
 export const EXAMPLE_CHARACTERS = 100
 
-/** Cuts a text to at most `limit` characters, never within one; a cut text ends with an ellipsis. */
+/** Cuts a text to at most `limit` characters without splitting one. A cut text ends with an ellipsis. */
 export function shorten(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
@@ -71,7 +71,7 @@ export function quoteName(text: string): string {
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
-/** Writes a number of bytes as a person says it: `812 MB`, `3.4 GB`; units of a thousand. */
+/** Formats a number of bytes in units of a thousand: `812 MB`, `3.4 GB`. */
 export function formatBytes(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -79,29 +79,29 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
 
-/** Writes a whole number as a person reads it: `12,345`. `toLocaleString` would take 50 ms the first time. */
+/** Formats an integer: `12,345`. `toLocaleString` takes 50 ms the first time. */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-/** Writes a number of things with the word for one, or for several: `1 file`, `1,200 files`. */
+/** Formats a count with a singular or plural noun: `1 file`, `1,200 files`. */
 export function countOf(count: number, one: string, many: string): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`
 }
 
-/** Quotes a text for CSV (RFC 4180) when it needs quotes. */
+/** Quotes a text for CSV (RFC 4180) if needed. */
 export function quoteCsv(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Quotes a word for a shell when it needs quotes. */
+/** Quotes a word for a shell if needed. */
 export function quoteShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 const MARKUP: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
 
-/** Escapes the characters with a meaning in XML and HTML. */
+/** Escapes the special characters of XML and HTML. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
 }

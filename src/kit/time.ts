@@ -8,7 +8,7 @@ export const DAY = 24 * HOUR
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY }
 
-/** Parses a duration like `90s`, `15m`, `1h`, `1d` or `250ms` to milliseconds; undefined for any other text. */
+/** Parses a duration such as `90s`, `15m`, `1h`, `1d` or `250ms` to ms; undefined for any other text. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())
   if (!match) return undefined
@@ -16,12 +16,12 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(Number(match[1]) * unit)
 }
 
-/** Formats how long ago a moment was; one that lies ahead was just now. */
+/** Formats how long ago a moment was. A future moment counts as now. */
 export function formatAge(at: Date, now = new Date()): string {
   return formatDuration(Math.max(0, now.getTime() - at.getTime()))
 }
 
-/** Formats milliseconds for a person, in at most two units: `3 d 4 h`, `12 min 5 s`, `0.4 s`. */
+/** Formats milliseconds in at most two units: `3 d 4 h`, `12 min 5 s`, `0.4 s`. */
 export function formatDuration(ms: number): string {
   if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`
   const parts: Array<[number, string]> = [
@@ -38,12 +38,12 @@ export function formatDuration(ms: number): string {
     .join(' ')
 }
 
-/** Formats a moment for a person, in UTC: `2026-11-20 17:04 UTC`. */
+/** Formats a moment in UTC: `2026-11-20 17:04 UTC`. */
 export function formatMoment(moment: Date): string {
   return `${moment.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** Waits for work at most `ms` and tells whether it ended in time. Throws its error in time; a later one is ignored. */
+/** Waits at most `ms` for work, and returns whether it ended in time. Throws its error if it failed in time; ignores a later error. */
 export async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {
@@ -57,7 +57,7 @@ export async function within(work: Promise<unknown>, ms: number): Promise<boolea
   }
 }
 
-/** Waits for a promise that several callers share. An abort of the signal ends only this wait and throws its reason. */
+/** Waits for a promise that several callers share. If the signal aborts, throws its reason; the others keep waiting. */
 export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return shared
   signal.throwIfAborted()
@@ -74,9 +74,9 @@ export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Prom
 }
 
 /**
- * Joins signals to one that aborts with the first of them, by its own `abort`, or with an error of code `ETIMEDOUT` after `ms`. Its user
- * calls `clear` at the end of the work, whatever the end is. Every wait with a time uses this: what AbortSignal.timeout and AbortSignal.any
- * make may be collected as garbage while somebody waits for it, and then never aborts (Node 20), and their timer keeps no process running.
+ * Joins signals into one that aborts with the first of them, by its own `abort`, or after `ms` with an error of code `ETIMEDOUT`. The
+ * caller must call `clear` when the work ends. Use this for every timeout: Node 20 may garbage-collect the signals of AbortSignal.timeout
+ * and AbortSignal.any while they are awaited, so that they never abort, and their timers keep no process running.
  */
 export function joinSignals(outer: ReadonlyArray<AbortSignal | undefined>, ms?: number) {
   const controller = new AbortController()
@@ -84,13 +84,13 @@ export function joinSignals(outer: ReadonlyArray<AbortSignal | undefined>, ms?: 
   const signals = outer.filter((signal) => signal !== undefined)
   const follow = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
   const timer = ms === undefined ? undefined : setTimeout(() => controller.abort(over), ms)
-  // Many may listen at once, and each takes its listener off again. With 0, which means the same, undici's fetch fails.
+  // Many may listen at once, and each removes its listener. Node also takes 0 as no limit, but fetch of undici fails with it.
   setMaxListeners(Number.POSITIVE_INFINITY, controller.signal, ...signals)
   for (const signal of signals) signal.addEventListener('abort', follow, { once: true })
   if (signals.some(({ aborted }) => aborted)) follow()
   return {
     signal: controller.signal,
-    /** Tells whether the time was over before anything else aborted the signal. */
+    /** Reports whether the timeout aborted the signal. */
     isOver: () => controller.signal.reason === over,
     abort: (reason?: unknown) => controller.abort(reason),
     clear() {
@@ -102,10 +102,10 @@ export function joinSignals(outer: ReadonlyArray<AbortSignal | undefined>, ms?: 
 
 export type JoinedSignal = ReturnType<typeof joinSignals>
 
-/** The type of `sleep`, for functions that get the pause as a parameter. */
+/** The type of `sleep`, for functions that take it as a parameter. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>
 
-/** Pauses for `ms`. Throws the signal's reason when the signal aborts. */
+/** Pauses for `ms`. Throws the reason of the signal if it aborts. */
 export const sleep: Sleep = async (ms, signal) => {
   await delay(ms, undefined, signal && { signal }).catch((error: unknown) => {
     signal?.throwIfAborted()
@@ -113,33 +113,33 @@ export const sleep: Sleep = async (ms, signal) => {
   })
 }
 
-/** Growing pauses: `firstMs` first, then multiplied by `factor` after each attempt, `maxMs` at most. */
+/** Growing pauses: `firstMs` at first, multiplied by `factor` after each attempt, at most `maxMs`. */
 export type Backoff = Readonly<{ firstMs: number; maxMs: number; factor: number }>
 
 /**
- * Computes the pause before the next attempt, in whole milliseconds, because BullMQ's Postgres backend refuses fractions.
- * `attempt` counts from 1. Half of the pause is random, so that many clients do not retry at once.
+ * Computes the pause before the next attempt in integer ms, because the Postgres backend of BullMQ rejects fractions. `attempt` counts from
+ * 1. Half of the pause is random, so that clients do not all retry at once.
  */
 export function backoffMs(backoff: Backoff, attempt: number, random: () => number = Math.random): number {
   const full = Math.min(backoff.maxMs, backoff.firstMs * backoff.factor ** (Math.max(1, attempt) - 1))
   return Math.round(full / 2 + (random() * full) / 2)
 }
 
-/** Returns the current time; a parameter of functions, so that tests can set it. */
+/** Returns the current time. Functions take it as a parameter so that tests can set it. */
 export type Clock = () => Date
 
 /** Returns the current time of this machine. */
 export const systemClock: Clock = () => new Date()
 
-/** Parses a day, `2024-01-31`, to its first moment in UTC; undefined when the text is not a day of the calendar. */
+/** Parses a day such as `2024-01-31` to its first moment in UTC; undefined if the calendar has no such day. */
 export function parseDay(text: string): Date | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
   const day = new Date(`${text}T00:00:00Z`)
-  // Date reads 31 February as 2 March.
+  // Date parses 31 February as 2 March.
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text) ? day : undefined
 }
 
-/** Returns a key of a time zone's clock: its offsets in each half year since 1970; undefined for an unknown zone. */
+/** Returns a key that is equal for zones with the same clock: the offsets in each half year since 1970. Undefined for an unknown zone. */
 export function clockOf(zone: string): string | undefined {
   if (!isTimeZone(zone)) return undefined
   const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
@@ -147,7 +147,7 @@ export function clockOf(zone: string): string | undefined {
   return halves.map((at) => format.format(at)).join()
 }
 
-/** Tells whether a text names a time zone by its IANA name, such as `Europe/Berlin`; `UTC` does, an offset does not. */
+/** Reports whether a text is an IANA time zone, such as `Europe/Berlin` or `UTC`. An offset is not. */
 export function isTimeZone(text: string): boolean {
   if (!/^[a-z]/i.test(text)) return false
   try {

@@ -42,11 +42,11 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
     const refused = migrate({ connectionString: two.url, log: makeSilentLog() })
     await expect(refused).rejects.toMatchObject({
       code: 'database_standby',
-      message: expect.stringContaining('write the address of the primary into DATABASE_URL'),
+      message: expect.stringContaining('set DATABASE_URL to the primary'),
     })
     const patience = { signal: new AbortController().signal, withinMs: 5_000 }
     expect(await tryDatabase(two.url, patience)).toMatchObject({
-      reason: expect.stringContaining('is a standby and read-only'),
+      reason: expect.stringContaining('is a read-only standby'),
     })
     const read = await withClient({ connectionString: two.url, typed: true }, (client) =>
       client.query('select 1'),

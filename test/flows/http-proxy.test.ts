@@ -39,7 +39,7 @@ it('the service is reached through HTTP_PROXY or http_proxy, and the password of
   const wrong = proxy.url.replace('proxy-secret', 'wrong-secret')
   const refused = await rig.musette(['sync'], { env: { ...env, http_proxy: wrong } })
   expect(refused.code).toBe(4)
-  expect(refused.stderr).toContain(`the proxy ${new URL(wrong).origin} wants a user and a password`)
+  expect(refused.stderr).toContain(`the proxy ${new URL(wrong).origin} requires a user and a password`)
   expect(refused.stderr).toContain('run: musette config')
   for (const { stdout, stderr } of [signedIn, synced, shown, refused])
     expect(stdout + stderr).not.toMatch(/proxy-secret|wrong-secret|cmlkZXI6/)

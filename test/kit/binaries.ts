@@ -3,7 +3,9 @@ import { delimiter, join } from 'node:path'
 
 export const WITHOUT_CHROMIUM = 'chromium is not installed; run: apt-get install chromium'
 
-/** The shell, which starts soonest, first; the browsers of other makers that are built from the same source work too. */
+/**
+ * Programs to look for. The headless shell comes first, because it starts fastest; browsers of other makers from the same source work too.
+ */
 const CHROMIUM_NAMES = [
   'chromium-headless-shell',
   'chromium',
@@ -20,13 +22,13 @@ export function findRedisBinary(): string | undefined {
   return findBinary(['redis-server'])
 }
 
-/** Finds the first of some programs on the PATH; undefined when this machine has none. */
+/** Finds the first of some programs on the PATH; undefined if this machine has none of them. */
 export function findBinary(names: readonly string[]): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter)
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
 }
 
-/** Tells whether tests that need what was looked for run: where it was found, and always in CI, where its lack is a failure. */
+/** Reports whether tests that need a program run: if it was found, and always in CI, where its absence is a failure. */
 export function runsWith(found: unknown): boolean {
   return Boolean(found) || Boolean(process.env.CI)
 }

@@ -8,26 +8,26 @@ import { buildModules } from './built-modules.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const MEMORY_DIR = '/dev/shm'
-/** A whole run was seen to hold 4.5 GB at a time. */
+/** Minimum space for the folder in memory, bytes: a whole run used up to 4.5 GB at a time. */
 const MEMORY_BYTES = 8 * 1024 ** 3
 
 /**
- * Makes a current dist/, for tests that start processes, and the folder that holds every temporary file of the run.
- * Returns how to remove that folder.
+ * Builds dist/ if it is outdated, for tests that start processes, and makes the folder for all temporary files of the run. Returns a
+ * function that removes this folder.
  */
 export default function setup(): () => void {
   buildWhenOutdated()
   buildModules()
   const folder = mkdtempSync(join(hasMemoryDir() ? MEMORY_DIR : tmpdir(), 'musette-tests-'))
-  // Servers and tests of other users have theirs in it, as in the system's own.
+  // Servers and tests of other users make their folders in it, as in the temporary folder of the system.
   chmodSync(folder, 0o1777)
   process.env.TMPDIR = folder
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 
 /**
- * Tells whether the system has a folder in memory that is large enough. A run makes and deletes a million files, of
- * databases most of all; a file system on a disk needs a third of the run's processor time for that.
+ * Reports whether the system has a large enough folder in memory. A run makes and deletes a million files, mostly of databases. On a disk,
+ * the file system takes a third of the CPU time of the run for that.
  */
 function hasMemoryDir(): boolean {
   if (!existsSync(MEMORY_DIR)) return false
@@ -35,7 +35,7 @@ function hasMemoryDir(): boolean {
   return bavail * bsize >= MEMORY_BYTES
 }
 
-/** Builds when a source file is newer than the last build, so that processes under test run today's code. */
+/** Builds if a source file is newer than the last build, so that processes under test run the current code. */
 function buildWhenOutdated(): void {
   const built = modifiedAt(`${root}dist/.inputs.json`)
   const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })

@@ -4,15 +4,15 @@ import { buildSync } from 'esbuild'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDER = 'dist/.modules'
-/** Modules of src/ that tests load in processes of their own, where a compiler would cost a second. */
+/** Modules of src/ that tests load in separate processes, where a compiler would cost a second. */
 const MODULES = ['embedded/binaries', 'embedded/embedded', 'embedded/run-as'] as const
 
-/** The path of one of these modules, in JavaScript. build-setup.ts sees to it that it is current. */
+/** Returns the path of the JavaScript of a module. build-setup.ts keeps it current. */
 export function modulePath(name: (typeof MODULES)[number]): string {
   return join(root, FOLDER, `${name}.js`)
 }
 
-/** Builds these modules, each with what it imports, but without the libraries. */
+/** Builds these modules, each with its imports, but without libraries. */
 export function buildModules(): void {
   buildSync({
     absWorkingDir: root,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { ByteSource } from '../../src/core/fit/archive.ts'
 
-/** Makes a source of bytes that are in memory. */
+/** Makes a ByteSource of bytes in memory. */
 export function sourceOf(bytes: Uint8Array): ByteSource {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return {

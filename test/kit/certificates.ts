@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** Makes a certificate for "localhost" and an authority that nobody knows. */
+/** Makes a certificate for "localhost" and its authority, which no system trusts. */
 export async function makeCertificates(dir: string): Promise<void> {
   const run = (...args: string[]) => promisify(execFile)('openssl', args, { cwd: dir })
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']

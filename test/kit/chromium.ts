@@ -2,7 +2,7 @@ import { type Browser, chromium } from 'playwright-core'
 import { describe } from 'vitest'
 import { findChromium, runsWith, WITHOUT_CHROMIUM } from './binaries.ts'
 
-/** No sandbox, because tests may run as root; and nothing that asks the network by itself. */
+/** No sandbox, because tests may run as root, and nothing that uses the network on its own. */
 const QUIET = [
   '--no-sandbox',
   '--disable-gpu',
@@ -13,14 +13,14 @@ const QUIET = [
   '--disable-sync',
 ]
 
-/** Opens a headless browser with an empty profile of its own. */
+/** Opens a headless browser with an empty profile. */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = findChromium()
   if (!executablePath) throw new Error(WITHOUT_CHROMIUM)
   return await chromium.launch({ executablePath, args: QUIET })
 }
 
-/** A `describe` for tests that need a browser: without it they are passed over with one plain sentence (in CI they fail). */
+/** A `describe` for tests that need a browser. Without one, they are skipped with a message (in CI they fail). */
 export function describeWithBrowser(name: string, tests: () => void): void {
   if (runsWith(findChromium())) describe(name, tests)
   else describe.skip(`${name} (${WITHOUT_CHROMIUM})`, tests)

@@ -6,16 +6,16 @@ type Counts = { passed: number; failed: number; skipped: number }
 const SLOWEST = 10
 
 /**
- * Names the ten slowest tests, and prints, as the very last line and alone on it, `N passed, N failed, N skipped`. A file that could not be loaded, an
- * error outside any test and a run that could not begin count as failed.
+ * Lists the ten slowest tests, and prints `N passed, N failed, N skipped` as the very last line. A file that could not be loaded, an error
+ * outside any test and a run that could not start count as failed.
  */
 export default class ClosingLineReporter implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, unhandled: ReadonlyArray<unknown>): void {
     const counts = countTests(modules, unhandled.length)
     for (const line of listSlowest(modules)) writeSync(1, `${line}\n`)
-    // Other reporters and the global teardown still print; at the exit nobody does.
+    // Other reporters and the global teardown still print, but nothing prints at exit.
     process.once('exit', (code) => {
-      // A run that failed before its first test, in the global setup, has no failed test to show for it.
+      // A run that failed in the global setup has no failed test.
       if (code !== 0 && counts.failed === 0) counts.failed = 1
       writeSync(1, `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`)
     })

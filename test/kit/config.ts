@@ -12,17 +12,17 @@ import { loadSettings } from '../../src/program/frame/define-feature.ts'
 
 const features = await loadSettings(FEATURES)
 
-/** Every setting of the program, with those of all features. */
+/** Every setting of the program, including those of all features. */
 export const KNOWN = readSettingsOf(features, {}).known
 
-/** Reads the configuration of the program, with the settings of all features, as a verb does. */
+/** Reads the configuration of the program with the settings of all features, as a verb does. */
 export const readConfig = (env?: Environment): Config => checked(readSettingsOf(features, env)).config
 
-/** Reads settings with those of all features, as readSettings of src does. */
+/** Reads the settings with those of all features, as readSettings in src does. */
 export const readSettings = (env?: Environment, envFile?: string): Settings =>
   readSettingsOf(features, env, envFile)
 
-/** Returns the message about a configuration that is refused. */
+/** Returns the error message for a configuration that is refused. */
 export function complaintOf(env: Record<string, string>): string {
   try {
     readConfig(env)
@@ -33,7 +33,7 @@ export function complaintOf(env: Record<string, string>): string {
   throw new Error('the configuration was taken')
 }
 
-/** Returns a configuration with another value of a group of settings. */
+/** Returns a copy of a configuration with another value for a group of settings. */
 export const withSettings = <Value>(config: Config, group: SettingsGroup<Value>, value: Value): Config => ({
   ...config,
   features: new Map(config.features).set(group, value),

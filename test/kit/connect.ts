@@ -1,8 +1,8 @@
 import pg from 'pg'
 
 /**
- * Opens a connection of the driver alone, with the settings of its server, for the caller to end. When the server ends it, the next
- * statement says so; without the listener Node would end the process, in the middle of another test.
+ * Opens a plain connection of the driver, with the settings of its server. The caller ends it. If the server ends it, the next statement
+ * fails; without the listener Node would end the process, in the middle of another test.
  */
 export async function connect(url: string, config: pg.ClientConfig = {}): Promise<pg.Client> {
   const client = new pg.Client({ ...config, connectionString: url })
@@ -11,7 +11,7 @@ export async function connect(url: string, config: pg.ClientConfig = {}): Promis
   return client
 }
 
-/** Runs work on such a connection, and ends that. */
+/** Runs work on a connection of `connect`, and ends the connection. */
 export async function withConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = await connect(url)
   try {
@@ -21,7 +21,7 @@ export async function withConnection<T>(url: string, work: (client: pg.Client) =
   }
 }
 
-/** Makes a pool of such connections, which keeps no process alive. */
+/** Makes a pool of plain connections, which keeps no process alive. */
 export function makeConnections(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 50, idleTimeoutMillis: 500, allowExitOnIdle: true })
   pool.on('error', () => undefined)

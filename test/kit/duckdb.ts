@@ -1,6 +1,6 @@
 import { DuckDBInstance, type JS } from '@duckdb/node-api'
 
-/** Asks DuckDB, in memory and without the network, and returns its rows: times as Date, whole numbers of 64 bits as bigint. */
+/** Runs SQL in DuckDB, in memory and without network access, and returns the rows: times as Date, 64-bit integers as bigint. */
 export async function queryDuckDb(sql: string): Promise<Record<string, JS>[]> {
   const instance = await DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',

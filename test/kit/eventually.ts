@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A tenth of the time that was waited, and at most this, ms. */
+/** Maximum pause between two looks, ms. Otherwise the pause is a tenth of the time waited so far. */
 const MAX_PAUSE_MS = 250
 
 /**
- * Calls `look` until it returns something other than undefined, null or false and does not throw, and returns that.
- * After `timeoutMs` it throws, with `what` in the message and the last error as cause. For changes in another process or
- * server, where no clock can be handed in. It looks every `everyMs`, and less often the longer it has waited: most looks cost a query.
+ * Calls `look` until it returns something other than undefined, null or false without throwing, and returns that. After `timeoutMs` it
+ * throws an error with `what` in its message and the last error as cause. It is for changes in another process or server, which cannot take
+ * the clock of a test. It looks every `everyMs`, and less often the longer it waits, because most looks cost a query.
  */
 export async function eventually<T>(
   look: () => Promise<T> | T,

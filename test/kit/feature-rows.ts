@@ -2,69 +2,69 @@ import { existsSync } from 'node:fs'
 import { FEATURES } from '../../src/features/index.ts'
 import type { Config } from '../../src/program/config/config.ts'
 
-/** Words after `musette`, with right arguments. */
+/** The words after `musette`, with valid arguments. */
 export type Line = readonly string[]
 
-/** The command lines that tests of the program type, each verb in at least one list. */
+/** The command lines that tests of the program run. Each verb is in at least one list. */
 export type VerbLines = Readonly<{
-  /** read or change data that must be there: they say what to type in an empty folder and an empty database */
+  /** need existing data: in an empty folder and an empty database they say what to type */
   asks?: readonly Line[]
-  /** say so in an empty folder, and work in an empty database */
+  /** need a database: they say so in an empty folder, and work in an empty database */
   connects?: readonly Line[]
-  /** answer in a mirror without activities, and leave no file */
+  /** work in a mirror without activities, and leave no file */
   reads?: readonly Line[]
-  /** the verbs that need no data, or that other tests try where there are none */
+  /** verbs that need no data, or whose lack of data other tests cover */
   others?: readonly string[]
-  /** of one account, without its name */
+  /** lines for one account, without its name */
   ofAccount?: readonly Line[]
-  /** of one account or of all, and with the name of one */
+  /** lines for one account or for all of them, with the name of one */
   refuses?: readonly Line[]
-  /** the verbs of one account whose output does not say whose it is */
+  /** verbs for one account whose output does not name it */
   silent?: readonly string[]
-  /** the verbs that make an account, or are about all of them unless one is named */
+  /** verbs that create an account, or are for all accounts unless one is named */
   ofAll?: readonly string[]
-  /** write an answer to standard output; `path` is that of an activity */
+  /** lines that write a result to standard output; `path` is the path of an activity */
   prints?: (path: string) => ReadonlyArray<{ line: Line; input?: string }>
 }>
 
-/** The file and the title of a test that types a command as the program printed it, in the situation that it is for; or why none can. */
+/** File and title of the test that runs a command as the program printed it, in the situation it is for; or why no test can. */
 export type Proof = readonly [file: string, title: string] | { readonly why: string }
 
 type CommandRows = Readonly<{
-  /** each command that a person is told to type */
+  /** each command that a person is told to run */
   commands?: Readonly<Record<string, Proof>>
-  /** the parts of commands that need no quotes for a shell: names with a rule, numbers, and what is quoted where it is made */
+  /** parts of commands that need no shell quotes: names with a rule, numbers, and text that is already quoted */
   plain?: readonly string[]
 }>
 
-/** What the table of situations is made with. */
+/** What situations are made from. */
 export type Scene = Readonly<{
   folder: string
   /** the first eight characters of the line of the database */
   line: string
-  /** makes the statement of a run so long ago; `account` has those of the first account */
+  /** makes the statement that inserts a run `ago`; `account`: whether it belongs to the first account */
   run(resource: string, ago: string, outcome: string, kind?: string, account?: string): string
   without(resource: string): string
 }>
 
 export type SituationRows = Readonly<{
-  /** makes the settings, and the files that they name */
+  /** makes the settings and the files that they name */
   env?: (folder: string, line: string) => Promise<Record<string, string>>
-  /** the statements and runs that put it in order */
+  /** statements and runs that make the situation healthy */
   well?: readonly string[]
   runs?: readonly string[]
-  /** The code | what is done in the database | a part of the sentence | the command; the table of the code says where it is shown. */
+  /** Columns: code, what is done in the database, a part of the sentence, the command. The table of codes says where a finding is shown. */
   situations?: (scene: Scene) => string
-  /** what else than the database differs in a situation that begins with these words */
+  /** what differs besides the database in a situation whose name starts with the key */
   settings?: Readonly<Record<string, (config: Config, folder: string) => Config>>
-  /** codes that need folders or accounts of others, which other tests see */
+  /** codes that need folders or accounts of others; other tests cover them */
   elsewhere?: readonly string[]
 }>
 
-/** What a feature adds to the tables of the program's tests; `test/features/<name>/rows.ts` holds it as `ROWS`. */
+/** The rows that a feature adds to the tables of the tests of the program. `test/features/<name>/rows.ts` exports them as `ROWS`. */
 export type FeatureRows = VerbLines & CommandRows & SituationRows
 
-/** Loads the rows of all features that have some, each with the name of its feature. */
+/** Loads the rows of all features that have some, each with the name of the feature. */
 export async function loadFeatureRows(): Promise<Array<FeatureRows & { name: string }>> {
   const found = FEATURES.map(async ({ name }) => {
     const url = new URL(`../features/${name}/rows.ts`, import.meta.url)

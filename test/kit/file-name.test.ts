@@ -13,7 +13,7 @@ const wild = fc.oneof(
   fc.constantFrom('CON', 'nul.txt', 'com1', 'LPT¹', 'aux .erg', 'con', '..', '.', '', '~', '-rf'),
 )
 
-describe('names that some disk takes for one', () => {
+describe('file names', () => {
   it.each([
     ['Normal.gpx', 'NORMAL.GPX'],
     ['über', 'U\u0308BER'],
@@ -23,17 +23,21 @@ describe('names that some disk takes for one', () => {
     ['\u212a2', 'k2'],
     ['\u017fprint', 'Sprint'],
     ['ride\u200b', 'ride'],
-  ])('%j and %j have one key', (one, other) => expect(foldName(one)).toBe(foldName(other)))
+  ])('that some disk treats as equal have the same key: %j and %j', (one, other) =>
+    expect(foldName(one)).toBe(foldName(other)),
+  )
 
   it.each([
     ['Normal', 'Normal 2'],
     ['a', 'ä'],
     ['🚴', '🚵'],
-  ])('%j and %j have two', (one, other) => expect(foldName(one)).not.toBe(foldName(other)))
+  ])('that every disk tells apart have different keys: %j and %j', (one, other) =>
+    expect(foldName(one)).not.toBe(foldName(other)),
+  )
 })
 
 describe('the name of a workout file', () => {
-  it('is a short, visible name for every file system, whatever the service sends', () => {
+  it('is short, visible and valid on every file system, whatever the service sends', () => {
     fc.assert(
       fc.property(wild, wild, (name, fallback) => {
         const stem = makeFileStem(name, fallback)
@@ -63,7 +67,7 @@ describe('the name of a workout file', () => {
     ['x'.repeat(300), 'x'.repeat(90)],
     ['ü'.repeat(300), 'ü'.repeat(45)],
     [null, 'fallback'],
-  ])('makes %j into %j', (name, stem) => {
+  ])('is made from %j: %j', (name, stem) => {
     expect(makeFileStem(name, 'fallback')).toBe(stem)
   })
 

@@ -10,7 +10,7 @@ import { openTempDir, type TempDir } from './temp-dir.ts'
 const MIB = 1_024 * 1_024
 const EXFAT: DiskKind = 'exfat-fuse, which has no links'
 
-/** Tells whether this machine can mount a disk on which two names that differ in case only are one file. */
+/** Reports whether this machine can mount a disk that ignores the case of file names. */
 export function canFold(): boolean {
   const foldsExt4 = existsSync('/sys/fs/ext4/features/casefold') && Boolean(findBinary(['mkfs.ext4']))
   return canMount() && (foldsExt4 || whyNoDisk(EXFAT) === undefined)

@@ -32,7 +32,7 @@ const UNTOUCHED = [['secret', 0o600, 'of somebody else']]
 const modeOf = async (path: string) => (await stat(path)).mode & 0o7777
 const mkfifo = (path: string) => execFileSync('/usr/bin/env', ['mkfifo', path])
 
-/** What may stand in the place of a folder, and the command that ends it. */
+/** What may be in the place of a folder, and the command that removes it. */
 const OBSTACLES: ReadonlyArray<[what: string, plant: (path: string) => unknown, run: string]> = [
   ['a link to a folder', (path) => symlink(victim, path), 'rm PATH'],
   ['a link to a file', (path) => symlink(join(victim, 'secret'), path), 'rm PATH'],
@@ -44,7 +44,7 @@ const OBSTACLES: ReadonlyArray<[what: string, plant: (path: string) => unknown, 
 
 describe.each(OBSTACLES)('%s in the place of a folder', (_, plant, command) => {
   it.each(['openInner', 'makeInner'] as const)(
-    'is refused by %s, with the command that ends it',
+    'is refused by %s, which names the command that removes it',
     async (how) => {
       const path = join(dir, "a rider's")
       await plant(path)
@@ -71,7 +71,7 @@ describe.each([
   ['a pipe', mkfifo, 'not_a_plain_file'],
   ['a folder', (path: string) => mkdir(path), 'not_a_plain_file'],
 ])('%s in the place of a file', (_, plant, code) => {
-  it('is not opened, and not overwritten by a new file', async () => {
+  it('is not opened and not overwritten', async () => {
     await plant(join(dir, 'a'))
     await closeAfter(await openFolder(dir), async (folder) => {
       await expect(folder.open('a')).rejects.toMatchObject({ code })
@@ -85,7 +85,7 @@ describe.each([
   })
 })
 
-it('a file that replaces a link takes its place and leaves what it leads to', async () => {
+it('a file replaces a link and leaves the target of the link untouched', async () => {
   await symlink(join(victim, 'secret'), join(dir, 'a'))
   await symlink(join(victim, 'secret'), join(dir, 'b'))
   await closeAfter(await openFolder(dir), async (folder) => {
@@ -98,7 +98,7 @@ it('a file that replaces a link takes its place and leaves what it leads to', as
   expect(await victims()).toEqual(UNTOUCHED)
 })
 
-/** Every change that a folder offers, each beside the others; `to` is another folder. */
+/** Every change that a folder offers. `to` is another folder. */
 const CHANGES: ReadonlyArray<[name: string, change: (folder: Folder, to: Folder) => Promise<unknown>]> = [
   ['create', async (folder) => (await folder.create('new', 0o644)).close()],
   ['write', (folder) => folder.write('whole', 'x', { mode: 0o644, replace: false })],
@@ -125,7 +125,7 @@ describe('an open folder that was replaced by a link', () => {
     await symlink(victim, join(dir, 'a'))
   }
 
-  it.skipIf(process.platform !== 'linux')('is still the one that was opened', async () => {
+  it.skipIf(process.platform !== 'linux')('is still the folder that was opened', async () => {
     const before = await victims()
     await closeAfter(await openFolder(dir), async (root) => {
       const [folder, to] = [await root.openInner('a'), await root.openInner('to')]
@@ -147,7 +147,7 @@ describe('an open folder that was replaced by a link', () => {
     expect(await victims()).toEqual(before)
   })
 
-  it.each(CHANGES)('is noticed by %s on a system without paths to handles', async (_, change) => {
+  it.each(CHANGES)('is detected by %s on a system without paths of file handles', async (_, change) => {
     const before = await victims()
     await closeAfter(await openFolder(dir, { handles: '/nowhere' }), async (root) => {
       const [folder, to] = [await root.openInner('a'), await root.openInner('to')]
@@ -169,7 +169,7 @@ describe.each(['000', '022', '077'])('modes under umask %s', (umask) => {
     return () => process.umask(before)
   })
 
-  it('are those that were asked for', async () => {
+  it('are the requested modes', async () => {
     const made = join(dir, 'one', 'two')
     await closeAfter(await openFolder(made, { mode: 0o755 }), async (folder) => {
       await (await folder.create('new', 0o644)).close()
@@ -190,7 +190,7 @@ describe.each(['000', '022', '077'])('modes under umask %s', (umask) => {
     expect(await modeOf(join(made, 'shared', 'alike'))).toBe(0o2775)
   })
 
-  it('of a folder that exists stay as they are', async () => {
+  it('do not change for an existing folder', async () => {
     await mkdir(join(dir, 'own'))
     chmodSync(join(dir, 'own'), 0o750)
     await (await openFolder(join(dir, 'own'), { mode: 0o755 })).close()
@@ -199,7 +199,7 @@ describe.each(['000', '022', '077'])('modes under umask %s', (umask) => {
   })
 })
 
-it('the folder of the configuration may be reached by a link, one below it may not', async () => {
+it('the configured folder may be a link, but a folder below it may not', async () => {
   await mkdir(join(dir, 'disk', 'a', 'b'), { recursive: true })
   await symlink(join(dir, 'disk'), join(dir, 'set'))
   await (await openBelow(join(dir, 'set'), ['a', 'b'])).close()
@@ -211,7 +211,7 @@ it('the folder of the configuration may be reached by a link, one below it may n
 })
 
 it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
-  'a folder that may be entered and not read is held open, too',
+  'a folder that may be entered but not read is also held open',
   async () => {
     await mkdir(join(dir, 'inbox'))
     await chown(join(dir, 'inbox'), 65_534, 65_534)
@@ -237,7 +237,7 @@ it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
 )
 
 it.skipIf(process.platform !== 'linux')(
-  'closing waits for what was begun, and leaves no descriptor open',
+  'closing a folder waits for its running operations and leaves no file descriptor open',
   async () => {
     const open = () => readdirSync('/proc/self/fd').length
     const before = open()
@@ -259,8 +259,11 @@ it.skipIf(process.platform !== 'linux')(
   },
 )
 
-it.each(['', '.', '..', '../a', 'a/b', '/etc/passwd', 'a\0'])('the name %j is refused', async (name) => {
-  await closeAfter(await openFolder(dir), (folder) =>
-    expect(folder.lstat(name)).rejects.toThrow('is not the name of an entry'),
-  )
-})
+it.each(['', '.', '..', '../a', 'a/b', '/etc/passwd', 'a\0'])(
+  'a folder refuses the name %j',
+  async (name) => {
+    await closeAfter(await openFolder(dir), (folder) =>
+      expect(folder.lstat(name)).rejects.toThrow('is not the name of an entry'),
+    )
+  },
+)

@@ -8,7 +8,7 @@ import { listen } from './listen.ts'
 const LONG_MS = 60_000
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ndone'
 
-/** What a proxy does with a request; the head of each is kept. */
+/** How a proxy reacts to a request. The heads of requests are kept. */
 type Behaviour = (socket: Socket, head: string) => unknown
 
 async function openProxy(behave: Behaviour): Promise<{ url: string; origin: string; heads: string[] }> {
@@ -44,7 +44,7 @@ async function request(proxy: string, origin: string, method: 'GET' | 'POST' = '
   return await body.text()
 }
 
-/** The message as the client of the service has it. */
+/** Returns the error message as the client of the service reports it. */
 async function messageOf(failing: Promise<unknown>): Promise<string> {
   const error = await failing.catch((error: unknown) => error)
   if (error instanceof TransientError) return error.message
@@ -53,27 +53,27 @@ async function messageOf(failing: Promise<unknown>): Promise<string> {
 }
 
 const LOST = 'the connection was lost'
-/** What a proxy does, and what is said of it on the way to https and to http. */
+/** What a proxy does, and the message for a request to https and to http. */
 const ODD: ReadonlyArray<[what: string, behave: Behaviour, onHttps: string, onHttp?: string]> = [
   ['closes without an answer', (socket) => socket.end(), 'closed the connection'],
   ['never answers', () => undefined, 'did not answer within 0.2 s'],
   [
-    'refuses tunnels with 403, and the request too',
+    'refuses tunnels with 403, and the plain request as well',
     (socket, head) => (isTunnel(head) ? answer('403 Forbidden')(socket, head) : socket.destroy()),
     'refused a tunnel (HTTP 403)',
     LOST,
   ],
-  ['wants a password', answer('407 Required'), 'wants a user and a password'],
-  ['speaks no HTTP', (socket) => socket.end('220 mail ready\r\n'), 'cannot be used'],
+  ['requires a password', answer('407 Required'), 'requires a user and a password'],
+  ['does not speak HTTP', (socket) => socket.end('220 mail ready\r\n'), 'cannot be used'],
   [
-    'resets the tunnel at the first byte that comes through',
+    'resets the tunnel at its first byte',
     (socket, head) => (isTunnel(head) ? socket.write('HTTP/1.1 200 OK\r\n\r\n') : socket.resetAndDestroy()),
     LOST,
   ],
 ]
 
 it.each(ODD)(
-  'a proxy that %s is asked once and named without its password',
+  'a proxy that %s is asked once and reported without its password',
   async (what, behave, onHttps, onHttp = onHttps) => {
     for (const [protocol, says] of Object.entries({ https: onHttps, http: onHttp })) {
       const proxy = await openProxy(behave)
@@ -81,7 +81,7 @@ it.each(ODD)(
       const message = await messageOf(request(proxy.url, `${protocol}://service.invalid`, 'GET', limitMs))
       expect(message).toContain(says === LOST ? LOST : `the proxy ${proxy.origin} ${says}`)
       expect(message).not.toMatch(/proxy-secret|cmlkZXI6/)
-      // A connection that is lost behind the tunnel is tried once more without one.
+      // A connection lost behind the tunnel is tried once more without a tunnel.
       expect(proxy.heads).toHaveLength(protocol === 'http' && says === LOST ? 2 : 1)
       expect(proxy.heads[0]).toMatch(/^CONNECT service\.invalid:/)
     }
@@ -89,7 +89,7 @@ it.each(ODD)(
 )
 
 it.each(['GET', 'POST'] as const)(
-  'a proxy without tunnels gets a %s to an http address, with its password',
+  'a proxy without tunnels gets a %s request to an http URL, with its password',
   async (method) => {
     const proxy = await openProxy((socket, head) =>
       isTunnel(head) ? answer('405 Method Not Allowed')(socket, head) : socket.end(ANSWER),

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { listen } from './listen.ts'
 
-/** Opens an HTTP proxy that tunnels (CONNECT) to `target`, whatever host is named; without the right password it answers 407. */
+/** Opens an HTTP proxy that tunnels (CONNECT) every host to `target`. Without the right password it answers 407. */
 export async function openHttpProxy(target: string) {
   const tunnels: string[] = []
   const sockets = new Set<Socket>()
@@ -21,9 +21,9 @@ export async function openHttpProxy(target: string) {
   })
   const port = await listen(server)
   return {
-    /** with a user and a password, which it requires */
+    /** URL with the required user and password */
     url: `http://rider:proxy-secret@127.0.0.1:${port}`,
-    /** the hosts and ports that tunnels were opened to */
+    /** hosts and ports for which tunnels were opened */
     tunnels,
     async close() {
       for (const socket of sockets) socket.destroy()

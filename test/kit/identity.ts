@@ -3,20 +3,20 @@ import { spoolName } from '../../src/core/vault/seal.ts'
 import type { DatabaseIdentity } from '../../src/kit/folders/folder-owner.ts'
 import { queryOnce } from './postgres.ts'
 
-/** The database of tests that have none, or only one. */
+/** The identity for tests that have no database, or only one. */
 export const IDENTITY: DatabaseIdentity = {
   identity: '0b5e7a3c-1111-4111-8111-111111111111',
   line: '5f0c9d21-2222-4222-8222-222222222222',
   earlierLines: [],
 }
 
-/** Another database than IDENTITY, or with `like` a database that was restored from a backup of that one. */
+/** Makes the identity of another database, or with `like` of a database restored from a backup of that one. */
 export function makeIdentity(like?: DatabaseIdentity): DatabaseIdentity {
   const earlierLines = like ? [...like.earlierLines, like.line] : []
   return { identity: like?.identity ?? randomUUID(), line: randomUUID(), earlierLines }
 }
 
-/** Makes a test database another one than those beside it, which are copies of one template. */
+/** Gives a test database its own identity; without this, test databases are copies of one template. */
 export async function makeOther(url: string): Promise<void> {
   await queryOnce(
     url,
@@ -24,7 +24,7 @@ export async function makeOther(url: string): Promise<void> {
   )
 }
 
-/** Finds the name of an account's spool file. */
+/** Finds the name of the spool file of an account. */
 export async function findSpoolName(url: string, accountId: unknown): Promise<string> {
   const [row] = await queryOnce(url, 'select identity from training.database')
   return spoolName(Number(accountId), String(row?.identity))

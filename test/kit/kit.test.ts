@@ -12,12 +12,12 @@ import { backoffMs, joinSignals } from '../../src/kit/time.ts'
 it.each([
   [0, [500, 1_500, 4_500, 30_000]],
   [1, [1_000, 3_000, 9_000, 60_000]],
-])('a growing pause is half to all of each step, in whole milliseconds, by a chance of %s', (chance, ms) => {
+])('a growing pause is half to all of each step in whole ms (random %s)', (chance, ms) => {
   const backoff = { firstMs: 1_000, maxMs: 60_000, factor: 3 }
   expect([1, 2, 3, 9].map((attempt) => backoffMs(backoff, attempt, () => chance))).toEqual(ms)
 })
 
-it('an error is one line without control characters, with the reason of OpenSSL and a code from any thrower', () => {
+it('an error has a one-line message, a code, and the plain reason of OpenSSL', () => {
   const line = 'write EPROTO 80:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../x.c:350:'
   expect(connectReason(new Error(line))).toBe('TLS failed (wrong version number)')
   expect(errorLine(new Error(`a\nb\u0000c ${'x'.repeat(1_000)}`))).toBe(`a b c ${'x'.repeat(493)}…`)
@@ -26,10 +26,10 @@ it('an error is one line without control characters, with the reason of OpenSSL 
 })
 
 it.each<[string, (first: AbortController, own: ReturnType<typeof joinSignals>) => void, object]>([
-  ['the first of the others', (first) => first.abort(new Error('first')), { message: 'first' }],
+  ['the first of its signals', (first) => first.abort(new Error('first')), { message: 'first' }],
   ['its own abort', (_, own) => own.abort(new Error('own')), { message: 'own' }],
-  ['its time', () => undefined, { code: 'ETIMEDOUT' }],
-])('a joined signal aborts with %s, also after garbage was collected', async (_, act, reason) => {
+  ['its timeout', () => undefined, { code: 'ETIMEDOUT' }],
+])('a joined signal aborts with %s, even after garbage collection', async (_, act, reason) => {
   const [first, second] = [new AbortController(), new AbortController()]
   const own = joinSignals([first.signal, undefined, second.signal], 30)
   const ended = once(own.signal, 'abort')
@@ -42,8 +42,8 @@ it.each<[string, (first: AbortController, own: ReturnType<typeof joinSignals>) =
   expect(joinSignals([undefined, second.signal]).signal.reason).toMatchObject({ message: 'too late' })
 })
 
-describe('the lines of a stack', () => {
-  // The first column of the first line belongs to a source, the second to none.
+describe('positions in a stack trace', () => {
+  // The first column of the first line maps to a source, the second to none.
   const WHOLE = {
     version: 3,
     sources: ['../src/main.ts'],
@@ -54,9 +54,14 @@ describe('the lines of a stack', () => {
 
   it.each([
     ['become those of the source', WHOLE, 1, 'src/main.ts:1:1'],
-    ['stay when no source has them', WHOLE, 2, 'dist/planted.js:1:2'],
-    ['stay when the map is none', 'no map', 1, 'dist/planted.js:1:1'],
-    ['stay when the source has no address', { ...WHOLE, sources: ['http://[.ts'] }, 1, 'dist/planted.js:1:1'],
+    ['stay if they map to no source', WHOLE, 2, 'dist/planted.js:1:2'],
+    ['stay if the source map is invalid', 'no map', 1, 'dist/planted.js:1:1'],
+    [
+      'stay if the URL of the source is invalid',
+      { ...WHOLE, sources: ['http://[.ts'] },
+      1,
+      'dist/planted.js:1:1',
+    ],
   ])('%s', async (_what, map, column, named) => {
     const file = join(PROGRAM_FOLDER, 'dist', 'planted.js')
     await writeFile(`${file}.map`, JSON.stringify(map))
@@ -69,7 +74,7 @@ describe('the lines of a stack', () => {
   })
 })
 
-it('a disk that does not tell its size is not taken for a full one', async () => {
+it('a disk that does not report its size does not count as full', async () => {
   expect(await readRoom(PROGRAM_FOLDER)).toMatchObject({ bytes: expect.any(Number) })
   if (process.platform === 'linux') expect(await readRoom('/proc')).toBeUndefined()
 })

@@ -5,15 +5,12 @@ import { readJournal } from '../../src/core/store/migration/schema-version.ts'
 import { makeSilentLog } from './log.ts'
 import { openTestDatabase, type TestDatabase } from './postgres.ts'
 
-/** The names of this version's migrations, in their order. */
+/** Returns the names of the migrations of this version, in order. */
 export async function readMigrations(): Promise<string[]> {
   return (await readJournal()).map(({ tag }) => tag)
 }
 
-/**
- * Writes the migrations of this version into an empty folder, and later ones behind them: the statements of each by the name of
- * its file.
- */
+/** Writes the migrations of this version to an empty folder, followed by later ones: statements by file name. */
 export async function writeLaterMigrations(
   folder: string,
   later: Readonly<Record<string, readonly string[]>>,
@@ -30,14 +27,14 @@ export async function writeLaterMigrations(
     await writeFile(join(folder, `${tag}.sql`), statements.join(';\n--> statement-breakpoint\n'))
 }
 
-/** Writes those migrations of this version into an empty folder that an earlier one had: `had` are their moments, ms since 1970. */
+/** Writes the migrations of this version that an earlier version had to an empty folder. `had`: their times, ms since 1970. */
 export async function writeEarlierMigrations(folder: string, had: readonly number[]): Promise<void> {
   await copyMigrations(folder, (entries) => entries.filter(({ when }) => had.includes(when)))
 }
 
 type Entry = { idx: number; when: number; tag: string }
 
-/** Copies the migrations of this version into an empty folder, whose journal then has the entries that `change` returns. */
+/** Copies the migrations of this version to an empty folder, with the journal entries that `change` returns. */
 async function copyMigrations(folder: string, change: (entries: Entry[]) => Entry[]): Promise<void> {
   await cp('drizzle', folder, { recursive: true })
   const path = join(folder, 'meta/_journal.json')
@@ -45,14 +42,14 @@ async function copyMigrations(folder: string, change: (entries: Entry[]) => Entr
   await writeFile(path, JSON.stringify({ ...journal, entries: change(journal.entries) }))
 }
 
-/** Finds the moment of the migration of this name, ms since 1970. */
+/** Returns the time of a migration by name, ms since 1970. */
 export async function momentOf(tag: string): Promise<number> {
   const found = (await readJournal()).find((migration) => migration.tag === tag)
   if (!found) throw new Error(`no migration is named ${tag}`)
   return found.when
 }
 
-/** Opens a database of its own that has the migrations up to the one of this name, as an earlier version of musette made it. */
+/** Opens a separate database with the migrations up to `tag`, as an earlier version of musette made it. */
 export async function openOlderDatabase(tag: string): Promise<TestDatabase> {
   const upTo = await momentOf(tag)
   const database = await openTestDatabase({ migrated: false })

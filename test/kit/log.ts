@@ -5,9 +5,9 @@ export type LogLine = { level: string; msg?: string; [field: string]: unknown }
 
 export type TestLog = {
   log: Logger
-  /** every line so far, parsed; `level` by name */
+  /** every line so far, parsed; `level` is a name */
   lines: LogLine[]
-  /** every line so far as it was written, for a search for secrets */
+  /** every line so far as written, to search for secrets */
   text(): string
 }
 

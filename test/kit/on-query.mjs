@@ -1,10 +1,12 @@
 import { Socket } from 'node:net'
 
-// For programs that a test loads before musette by NODE_OPTIONS. Plain JavaScript: a compiler would cost every process a second.
+// For scripts that a test loads before musette through NODE_OPTIONS. Plain JavaScript, because a compiler would cost every process a
+// second.
 
 /**
- * Calls `onQuery(text, socket, send)` for each query that this process sends to Postgres; it returns what `send()` returns. The queries are read from
- * the connection, because the built program contains a driver of its own. The bytes after the first message of a write go with it.
+ * Calls `onQuery(text, socket, send)` for each query that this process sends to Postgres. `onQuery` returns the result of `send()`. Reads
+ * the queries from the connection, because the built program contains its own driver. Bytes after the first message of a write are sent
+ * with it.
  */
 export function watchQueries(onQuery) {
   const { write } = Socket.prototype
@@ -16,7 +18,10 @@ export function watchQueries(onQuery) {
   }
 }
 
-/** The text of a message `Query` or `Parse`, with single spaces: https://www.postgresql.org/docs/current/protocol-message-formats.html */
+/**
+ * Returns the text of a `Query` or `Parse` message, with single spaces:
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html
+ */
 function queryIn(bytes) {
   if (!Buffer.isBuffer(bytes) || bytes.length < 6) return undefined
   const type = String.fromCharCode(bytes[0])

@@ -2,7 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished } from 'vite
 
 type Opened = { close(): unknown }
 
-/** Opens something once for the tests of a file or of a describe, and closes it after them. Its members are there when the tests run. */
+/**
+ * Opens a resource for all tests of a file or a describe, and closes it after them. The members of the returned object exist only while the
+ * tests run.
+ */
 export function openForAll<T extends Opened>(open: () => Promise<T>): T {
   const opened: Partial<T> = {}
   beforeAll(async () => fill(opened, await open()))
@@ -10,7 +13,7 @@ export function openForAll<T extends Opened>(open: () => Promise<T>): T {
   return opened as T
 }
 
-/** Opens something anew for each of these tests, and closes it after it. */
+/** Opens a resource before each test, and closes it after the test. */
 export function openForEach<T extends Opened>(open: () => Promise<T>): T {
   const opened: Partial<T> = {}
   beforeEach(async () => fill(opened, await open()))
@@ -18,14 +21,14 @@ export function openForEach<T extends Opened>(open: () => Promise<T>): T {
   return opened as T
 }
 
-/** Opens something in a test, and closes it after it; of several the last first. */
+/** Opens a resource in a test, and closes it after the test; of several the last one first. */
 export async function openForTest<T extends Opened>(opening: T | Promise<T>): Promise<T> {
   const opened = await opening
   onTestFinished(async () => void (await opened.close()))
   return opened
 }
 
-/** Gives an object the members of another; what a getter returns may change later. */
+/** Copies the members of one object to another. Getters stay getters. */
 function fill(opened: object, members: object): void {
   Object.defineProperties(opened, Object.getOwnPropertyDescriptors(members))
 }

@@ -1,9 +1,9 @@
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 
-/** Keeps open what is opened, until all of it is closed. */
+/** Keeps a resource open until all of them are closed. */
 export type Keep = <T extends { close(): unknown }>(opening: T | Promise<T>) => Promise<T>
 
-/** Opens what belongs together: `close` closes all that was kept, the last first, as a failure on the way does. */
+/** Opens several resources. `close` closes all kept ones, the last one first; so does a failure while opening. */
 export async function openTogether<T extends object>(open: (keep: Keep) => Promise<T>) {
   const release = makeReleaseStack()
   const close = () => release.release()

@@ -2,14 +2,14 @@ import { distPath, runNode } from './processes.ts'
 
 const NOBODY = 65_534
 
-/** What stands before a command so that a user without rights runs it. */
+/** Command prefixes with which a user without rights runs a command. */
 const WAYS = [
   ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
-  // For a checkout that only root can enter: here root is seen, and sees itself, as user 1000.
+  // For a checkout that only root may enter: root appears as user 1000.
   ['unshare', '--user', '--map-user=1000', '--map-group=1000'],
 ]
 
-/** Does work in this process with the rights of a user who owns nothing; of one of ours where this is no root. */
+/** Runs work in this process with the rights of a user who owns nothing, or, if this process is not root, with its own rights. */
 export async function asOrdinaryUser<T>(work: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) return work()
   process.seteuid?.(NOBODY)
@@ -20,7 +20,7 @@ export async function asOrdinaryUser<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Finds the prefix under which an ordinary user runs our compiled code; empty when we are one. */
+/** Finds the prefix with which an ordinary user runs our built code; empty if this process has no root rights. */
 export async function findOrdinaryUser(): Promise<readonly string[]> {
   if (process.getuid?.() !== 0) return []
   for (const prefix of WAYS) {

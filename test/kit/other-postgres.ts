@@ -7,11 +7,11 @@ import { type Binaries, EARLIER, openBinaries } from '../../src/embedded/binarie
 import { type Cluster, openCluster } from './postgres-cluster.ts'
 import { whole } from './sampling.ts'
 
-/** Packages of the majors before that of the embedded Postgres; 60 MB each, so only a whole run installs them. */
+/** Packages of earlier major versions of the embedded Postgres, 60 MB each. Only a whole run installs them. */
 const PACKAGES: Readonly<Record<number, string>> = { 14: '14.23.0-beta.17', ...EARLIER }
 const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
 
-/** Opens a new server of another major version; undefined when this machine does not have that one. */
+/** Opens a new server of another major version; undefined if this machine does not have it. */
 export async function openOtherPostgres(major: number): Promise<Cluster | undefined> {
   const binaries = await findBinariesOf(major)
   return binaries && openCluster({ binaries })

@@ -1,4 +1,4 @@
-/** A node of what EXPLAIN (ANALYZE, FORMAT JSON) says. */
+/** A node in the output of EXPLAIN (ANALYZE, FORMAT JSON). */
 export type Plan = {
   'Node Type': string
   'Relation Name'?: string
@@ -9,10 +9,10 @@ export type Plan = {
   Plans?: Plan[]
 }
 
-/** How many rows a scan looked at, in all its loops, and whether it went through the whole table. */
+/** How many rows a scan read in all its loops, and whether it read the whole table. */
 export type Touched = { table: string; rows: number; whole: boolean }
 
-/** Finds the tables that a plan reads. A scan that never ran is left out. */
+/** Finds the tables that a plan reads. Leaves out a scan that never ran. */
 export function findTouched(plan: Plan | undefined): Touched[] {
   if (!plan) return []
   const below = (plan.Plans ?? []).flatMap(findTouched)

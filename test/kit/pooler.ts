@@ -9,7 +9,7 @@ import { openTempDir } from './temp-dir.ts'
 
 export const PGBOUNCER = findBinary(['pgbouncer'])
 
-/** Opens PgBouncer before the server of `url`, with `size` connections for that database. */
+/** Opens a PgBouncer in front of the server of `url`, with `size` connections to that database. */
 export async function openPooler(
   url: string,
   mode: 'session' | 'transaction',
@@ -25,7 +25,7 @@ export async function openPooler(
     `[databases]\n* = host=${target.hostname} port=${target.port} ${login}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n` +
       `listen_port = ${port}\nunix_socket_dir =\nauth_type = any\npool_mode = ${mode}\ndefault_pool_size = ${size}\n`,
   )
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const asRoot = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   const child = spawn(PGBOUNCER ?? '', ['-q', ...asRoot, path], { stdio: 'ignore' })
   const ended = new Promise((resolve) => child.once('exit', resolve).once('error', resolve))

@@ -14,10 +14,10 @@ const PROGRAMS: Binaries = {
   postgres: join(DEBIAN, 'bin/postgres'),
   initdb: join(DEBIAN, 'bin/initdb'),
 }
-/** Whether this machine has the programs for standbys, which the packages from npm lack: apt-get install postgresql-15. */
+/** Whether this machine has the programs for standbys, which the npm packages lack: apt-get install postgresql-15. */
 export const HAS_CLUSTERS = existsSync(join(DEBIAN, 'bin/pg_basebackup'))
 
-/** Returns what runs Postgres's programs as the user who may own a cluster in a folder; of Debian's Postgres 15 unless told otherwise. */
+/** Returns functions that run the programs of Postgres (by default Debian's Postgres 15) as the user who may own a cluster in a folder. */
 async function openPrograms(folder: string, binaries = PROGRAMS) {
   const runAs = await detectRunAs(binaries, folder)
   const run = async (name: string, ...args: string[]): Promise<void> => {
@@ -25,7 +25,7 @@ async function openPrograms(folder: string, binaries = PROGRAMS) {
     const { code, output } = await runToEnd(runAs, command, { cwd: '/' })
     if (code !== 0) throw new Error(`${name}: ${output}`)
   }
-  /** Makes an empty cluster, whose user `postgres` needs no password. */
+  /** Makes an empty cluster. Its user `postgres` needs no password. */
   const init = async (dir: string, ...options: string[]): Promise<void> => {
     await createOwnDirectory(runAs, dir)
     const kind = ['--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', ...options]
@@ -39,8 +39,8 @@ export type Cluster = Awaited<ReturnType<typeof openCluster>>
 type ClusterOptions = { primary?: Cluster; copyOf?: Cluster; settings?: string; binaries?: Binaries }
 
 /**
- * Opens a running cluster, with `primary` a standby of that one, or with `copyOf` a copy of its files that is not started yet;
- * `settings` are lines of its file.
+ * Opens a running cluster. With `primary` it is a standby of that cluster; with `copyOf` it is a copy of its files that is not started yet.
+ * `settings`: lines of postgresql.conf.
  */
 export async function openCluster(options: ClusterOptions = {}) {
   const { binaries = PROGRAMS, primary, copyOf, settings = '' } = options
@@ -84,16 +84,16 @@ export async function openCluster(options: ClusterOptions = {}) {
     dir,
     start,
     stop: () => stop(),
-    /** runs one of Postgres's programs as the owner of the cluster */
+    /** runs a program of Postgres as the owner of the cluster */
     run,
-    /** what the server has logged since the last call */
+    /** returns what the server has logged since the last call */
     takeLog() {
       const taken = log
       log = ''
       return taken
     },
     query: (text: string) => queryOnce(url, text),
-    /** makes it a new standby of `primary` */
+    /** makes the cluster a new standby of `primary` */
     async follow(primary: { url: string }) {
       await stop()
       await make(primary)

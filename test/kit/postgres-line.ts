@@ -1,10 +1,10 @@
 import { createServer, connect as netConnect, type Socket } from 'node:net'
 import { listen } from './listen.ts'
 
-/** A TCP proxy before a server that can be cut (it refuses connections) or made silent (it passes no more requests). */
+/** A TCP proxy in front of a server. It can be cut (refuses connections) or silent (passes no requests). */
 export type Line = Awaited<ReturnType<typeof openLine>>
 
-/** Opens a good line to the database of `url`, which passes the answers on in pieces of at most `most` bytes. */
+/** Opens a proxy to the database of `url`. It passes answers on in pieces of at most `most` bytes. */
 export async function openLine(url: string, most = Number.POSITIVE_INFINITY) {
   let target = new URL(url)
   const pairs = new Set<readonly [Socket, Socket]>()
@@ -26,7 +26,7 @@ export async function openLine(url: string, most = Number.POSITIVE_INFINITY) {
       upstream.pause()
       for (let at = 0; at < chunk.length; at += most) {
         client.write(chunk.subarray(at, at + most))
-        // Otherwise the reader finds many pieces together; it would take long for all, and the end is what differs.
+        // Without a pause the reader gets many pieces at once. Only the end needs pauses; more would take too long.
         if (chunk.length - at < 500) await new Promise(setImmediate)
       }
       upstream.resume()
@@ -45,15 +45,15 @@ export async function openLine(url: string, most = Number.POSITIVE_INFINITY) {
   return {
     url: own.href,
     become(next: typeof state) {
-      // Requests that came while it was silent are lost.
+      // Requests that arrived while it was silent are lost.
       if (next === 'cut' || state === 'silent') breakAll()
       state = next
     },
-    /** passes nothing on of the connections that are open, in either direction, and closes none; new ones work */
+    /** stops passing data of open connections in both directions, without closing them; new connections work */
     swallow() {
       for (const pair of pairs) swallowed.add(pair)
     },
-    /** leads new connections to the server of `url`; those that are open stay where they are */
+    /** leads new connections to the server of `url`; open connections stay */
     moveTo(next: string) {
       target = new URL(next)
     },

@@ -4,7 +4,7 @@ import { inject } from 'vitest'
 import { connect, makeConnections, withConnection } from './connect.ts'
 import { nameOfHistory } from './provided.ts'
 
-/** Selects a row for each query of the current database that waits for a lock. */
+/** SQL that selects each session of the current database that waits for a lock. */
 export const WAITING_FOR_LOCK = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
 
 export type TestDatabase = {
@@ -13,28 +13,28 @@ export type TestDatabase = {
 }
 
 /**
- * Opens a database of its own: a clone of the migrated template, or empty with `migrated: false`. `close` drops it, even
- * when a connection was forgotten.
+ * Opens a separate database: a clone of the migrated template, or empty with `migrated: false`. `close` drops it, even if a connection is
+ * still open.
  */
 export async function openTestDatabase(options: { migrated?: boolean } = {}): Promise<TestDatabase> {
   return createDatabase((options.migrated ?? true) ? findTemplate() : 'template1')
 }
 
 /**
- * Opens a clone of the history that `prepare` makes of a migrated database. It is prepared once in a run, by the first test file that
- * wants it. All of its connections must be closed when `prepare` ends.
+ * Opens a clone of the database that `prepare` fills. The first test file that needs it prepares it, once per run. `prepare` must close all
+ * its connections.
  */
 export async function openHistory(prepare: (url: string) => Promise<void>): Promise<TestDatabase> {
   const prepared = nameOfHistory(findTemplate())
   await withConnection(inject('postgresUrl'), async (client) => {
-    // Its end of the connection frees the lock.
+    // The end of the connection releases the lock.
     await client.query('SELECT pg_advisory_lock(hashtext($1))', [prepared])
     const { rows } = await client.query('SELECT FROM pg_database WHERE datname = $1', [prepared])
     if (rows.length === 0) {
       const database = await openTestDatabase()
       try {
         await prepare(database.url)
-        // Else each clone would begin a line, as a copy does.
+        // Otherwise each clone would start a new line, as a copied database does.
         await queryOnce(database.url, 'UPDATE training.database SET database_oid = NULL')
         await client.query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} RENAME TO ${prepared}`)
       } finally {
@@ -51,7 +51,7 @@ function findTemplate(): string {
   throw new Error(`no migrated database to clone: ${template.reason}`)
 }
 
-/** A copy of the files takes a fifth of the time that a copy through the log takes, which is Postgres' own choice. */
+/** Clones a database by copying files, which takes a fifth of the time of the default of Postgres, a copy through the WAL. */
 async function createDatabase(template: string): Promise<TestDatabase> {
   const server = inject('postgresUrl')
   const name = `test_${randomBytes(6).toString('hex')}`
@@ -77,12 +77,12 @@ export function nameOfLogin(url: string, kind: 'mcp' | 'sql' | 'pages'): string 
   return `musette_${kind}_${place.slice(0, 8)}`
 }
 
-/** Connections of queryOnce, by URL: opening one costs more than most queries. They are closed when nobody has used them for a moment. */
+/** Connections of queryOnce, by URL, because opening one costs more than most queries. Idle connections are closed after a moment. */
 const pools = new Map<string, pg.Pool>()
-/** What a session that is open does not follow. */
+/** Statements whose effect an open session does not see. */
 const SETS_SESSIONS = /\balter (database|role|user|system)\b/i
 
-/** Runs one statement and returns its rows. Nothing of it is left in the session, and nothing of another one is there. */
+/** Runs one statement and returns its rows. Sessions are reset in between, so statements do not affect each other. */
 export async function queryOnce(
   url: string,
   text: string,
@@ -93,7 +93,7 @@ export async function queryOnce(
   try {
     const { rows } = await client.query<Record<string, unknown>>(text, values)
     if (SETS_SESSIONS.test(text)) closePools()
-    // A transaction that was left open, or a server that went away, refuses it.
+    // It fails in an open transaction, or if the server is gone.
     else
       isAsNew = await client.query('DISCARD ALL').then(
         () => true,
@@ -118,7 +118,7 @@ function closePools(): void {
   pools.clear()
 }
 
-/** Makes the tag of a template that is a query: what stands in `${}` is a value of it, sent beside the text. */
+/** Makes a template tag that runs a query. The values in `${}` are sent as parameters. */
 export function makeSqlTag<Row>(query: (text: string, values: unknown[]) => Promise<Row[]>) {
   return (parts: TemplateStringsArray, ...values: unknown[]) =>
     query(
@@ -127,13 +127,16 @@ export function makeSqlTag<Row>(query: (text: string, values: unknown[]) => Prom
     )
 }
 
-/** Selects a row for each transaction that holds a lock on a table. The tables of other tests' databases have the same numbers. */
+/**
+ * Returns SQL that selects each transaction with a lock on a table. Only the current database counts, because tables in other test
+ * databases have the same OIDs.
+ */
 export function locksHeldOn(table: string, mode: 'RowShareLock' | 'AccessExclusiveLock'): string {
   return `SELECT FROM pg_locks WHERE relation = '${table}'::regclass AND mode = '${mode}' AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 }
 
-/** Runs a statement in a transaction that stays open, with its locks, until `close` takes it back. */
+/** Runs a statement in a transaction that stays open with its locks until `close` rolls it back. */
 export async function openHold(url: string, statement: string): Promise<{ close(): Promise<void> }> {
   const client = await connect(url)
   await client.query(`BEGIN; ${statement}`).catch(async (error) => {
@@ -143,6 +146,6 @@ export async function openHold(url: string, statement: string): Promise<{ close(
   return { close: () => client.end() }
 }
 
-/** Ends every other connection to the database, as a restart of Postgres does. */
+/** SQL that ends every other connection to the database, as a restart of Postgres does. */
 export const END_CONNECTIONS =
   'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'

@@ -5,12 +5,12 @@ import { noteVerb } from '../near/ran.ts'
 
 export type ProcessOptions = {
   cwd?: string
-  /** added to an environment that holds none of our own variables */
+  /** added to the environment, which has none of our own variables */
   env?: Record<string, string>
   input?: string
-  /** leaves standard input open for `type` */
+  /** keeps standard input open for `type` */
   typed?: boolean
-  /** a command that stands before Node: `setpriv …`, `unshare …` */
+  /** a command before Node, such as `setpriv …` or `unshare …` */
   prefix?: readonly string[]
 }
 export type Finished = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
@@ -20,12 +20,12 @@ export type Running = ReturnType<typeof watch>
 const OURS =
   /^(MUSETTE_|https?_proxy$|no_proxy$|HTTPS?_PROXY$|NO_PROXY$|DATABASE_URL|REDIS_URL|TEST_DATABASE_URL|NODE_OPTIONS$|VITEST|PG[A-Z]+$)/
 
-/** The path of a file of the built program: `distPath('main.js')`. build-setup.ts sees to it that dist/ is current. */
+/** Returns the path of a file of the built program, such as `distPath('main.js')`. build-setup.ts keeps dist/ current. */
 export function distPath(path: string): string {
   return fileURLToPath(new URL(`../../dist/${path}`, import.meta.url))
 }
 
-/** Runs Node with `args` to its end; after `timeoutMs` it is killed, which shows as `signal`. */
+/** Runs Node with `args` to its end. After `timeoutMs` it is killed, and `signal` is set. */
 export async function runNode(
   args: readonly string[],
   options: ProcessOptions & { timeoutMs?: number } = {},
@@ -39,12 +39,12 @@ export async function runNode(
   }
 }
 
-/** Returns the environment of this process without what is ours or a library's. */
+/** Returns the environment of this process without our own variables and those of libraries. */
 export function cleanEnv(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS.test(name)))
 }
 
-/** Starts Node with `args`. Whoever starts it ends it. */
+/** Starts Node with `args`. The caller ends it. */
 export function startNode(args: readonly string[], options: ProcessOptions = {}): Running {
   const [program = '', ...rest] = [...(options.prefix ?? []), process.execPath, ...args]
   noteVerb(args[1 + args.findIndex((arg) => /\/(?:main\.js|musette\.cjs)$/.test(arg))])
@@ -58,7 +58,7 @@ export function startNode(args: readonly string[], options: ProcessOptions = {})
   return watch(child)
 }
 
-/** Lists living processes, as `pid command line`, whose command line names `text`: a test's folder, for instance. */
+/** Lists running processes as `pid command line` whose command line contains `text`, for example the folder of a test. */
 export async function listProcessesNaming(text: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ps', ['-eww', '-o', 'pid=,stat=,args='], {
     maxBuffer: 10_000_000,
@@ -86,21 +86,21 @@ function watch(child: ChildProcess) {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve({ code, signal, ...printed }))
   })
-  // Whoever awaits it sees the failure; nobody has to.
+  // A failure reaches only those who await the promise.
   finished.catch(() => undefined)
   return {
     pid: child.pid ?? -1,
     stdout: () => printed.stdout,
     stderr: () => printed.stderr,
     finished,
-    /** writes a line to standard input, which must have been left open */
+    /** writes a line to standard input, which must be open (`typed`) */
     type: (line: string) => void child.stdin?.write(`${line}\n`),
-    /** sends a signal and waits for the end */
+    /** sends a signal and waits for the process to end */
     kill(signal: NodeJS.Signals = 'SIGTERM') {
       child.kill(signal)
       return finished
     },
-    /** resolves with the first line of either channel that matches, also one that has passed already */
+    /** resolves with the first line of either channel that matches, including earlier lines */
     waitForLine(pattern: RegExp, timeoutMs = 30_000) {
       return new Promise<string>((resolve, reject) => {
         const settle = (error: Error | undefined, line = '') => {
@@ -110,7 +110,7 @@ function watch(child: ChildProcess) {
           else resolve(line)
         }
         const look = () => {
-          // The last piece may be half a line.
+          // The last piece may be an incomplete line.
           const lines = [printed.stdout, printed.stderr].flatMap((text) => text.split('\n').slice(0, -1))
           const line = lines.find((one) => pattern.test(one))
           if (line !== undefined) settle(undefined, line)

@@ -1,14 +1,14 @@
-/** What servers-setup.ts hands to every test file through vitest's `inject`. */
+/** What servers-setup.ts provides to every test file through `inject` of vitest. */
 export type Provided = {
-  /** superuser URL of the one Postgres server of this run */
+  /** superuser URL of the Postgres server that all tests of this run share */
   postgresUrl: string
-  /** the migrated database that test databases are cloned from, or why there is none */
+  /** the migrated database that test databases are cloned from, or why it is missing */
   template: { database: string } | { reason: string }
-  /** the one Redis server of this run; undefined when this machine has no redis-server */
+  /** the Redis server that all tests of this run share; undefined if this machine has no redis-server */
   redisUrl: string | undefined
 }
 
-/** The name on the server of the history of the cookbook, which several test files clone and the first of them mirrors. */
+/** Returns the database name of the cookbook history. The first test file that needs it mirrors it, and several clone it. */
 export const nameOfHistory = (template: string) => `${template}_history`
 
 declare module 'vitest' {

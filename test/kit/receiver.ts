@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { listen } from './listen.ts'
 
-/** A request as a receiver got it. */
+/** A request that a receiver got. */
 export type Received = { path: string; headers: IncomingMessage['headers']; text: string; at: number }
 
 export type Receiver = Awaited<ReturnType<typeof openReceiver>>
 
 export type Answering = (response: ServerResponse, received: Received) => void
 
-/** Opens a server on loopback that keeps what it gets; it answers 204 unless `answer` does otherwise. */
+/** Opens a loopback server that keeps the requests it gets. It answers 204 unless `answer` does otherwise. */
 export async function openReceiver(answer: Answering = (response) => response.writeHead(204).end()) {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
@@ -23,6 +23,6 @@ export async function openReceiver(answer: Answering = (response) => response.wr
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
-  // Those that were answered with an error are received, too.
+  // Requests that were answered with an error are also in `received`.
   return { url: `http://127.0.0.1:${port}`, received, close }
 }

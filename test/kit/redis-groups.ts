@@ -7,11 +7,14 @@ import type { RedisServer } from './redis-server.ts'
 
 export type RedisGroup = Awaited<ReturnType<typeof openSentinels>>
 
-/** How long a primary is silent before a replica replaces it, ms. */
+/** How long a primary must be silent before a replica replaces it, ms. */
 const DOWN_MS = 1_000
 const GROUP = 'club'
 
-/** Starts a primary, its replica and three sentinels, all but one with passwords, and waits until the sentinels know each other and the replica. */
+/**
+ * Starts a primary, its replica and three sentinels, and waits until the sentinels know each other and the replica. All but one sentinel
+ * have passwords.
+ */
 export async function openSentinels() {
   const release = makeReleaseStack()
   const open = openWith(release)
@@ -41,7 +44,7 @@ export async function openSentinels() {
   const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`)
   return {
     url: `redis-sentinel://:hunter2@${hosts}/1?sentinelPassword=hunter3#${GROUP}`,
-    /** through the sentinel that asks for no password */
+    /** through the sentinel without a password */
     openUrl: `redis-sentinel://:hunter2@${hosts[2]}/1#${GROUP}`,
     password: 'hunter2',
     primary,
@@ -51,7 +54,7 @@ export async function openSentinels() {
   }
 }
 
-/** Starts a Cluster of three primaries, and a replica of the one that has the slot of a key. */
+/** Starts a Cluster of three primaries, and a replica of the primary that has the slot of a key. */
 export async function openCluster(key: string): Promise<RedisGroup> {
   const release = makeReleaseStack()
   const open = openWith(release)

@@ -6,13 +6,13 @@ import { openTempDir } from './temp-dir.ts'
 
 export type RedisServer = Awaited<ReturnType<typeof openRedisServer>>
 
-/** Room for a database number for every call of openTestRedis in a run. */
+/** Number of databases: one for each call of openTestRedis in a run. */
 const DATABASES = 2_000
 const READY_WITHIN_MS = 10_000
 
 /**
- * Starts a Redis server on a free port of 127.0.0.1 that writes nothing to disk, but to a folder of its own when a test asks it to.
- * `settings` are lines of its file, which a sentinel changes.
+ * Starts a Redis server on a free port of 127.0.0.1. It writes nothing to disk unless a test asks for it, and then only to its own folder.
+ * `settings`: lines of redis.conf, which a sentinel changes.
  */
 export async function openRedisServer(binary: string, settings?: readonly string[]) {
   const port = await findFreePort()
@@ -27,9 +27,9 @@ export async function openRedisServer(binary: string, settings?: readonly string
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
-    /** ends it at once, as a power cut would */
+    /** kills it, as a power cut would */
     kill,
-    /** starts it again on the same port, empty, after `kill` */
+    /** starts it again after `kill`, on the same port and empty */
     async start() {
       child = await startRedis(binary, options, folder.path)
     },

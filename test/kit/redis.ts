@@ -8,8 +8,8 @@ const WITHOUT =
   'redis-server is not installed, so the tests that need it do not run; run: apt-get install redis-server'
 
 /**
- * Opens a database of its own on the run's Redis server, empty; `close` empties it again. Only FLUSHDB stays inside:
- * FLUSHALL, CONFIG and outages need `openOwnRedis`.
+ * Opens an empty database on the shared Redis server; `close` empties it. Tests may use FLUSHDB there. FLUSHALL, CONFIG and outages need
+ * `openOwnRedis`.
  */
 export async function openTestRedis(): Promise<{ url: string; close(): Promise<void> }> {
   const shared = inject('redisUrl')
@@ -19,14 +19,14 @@ export async function openTestRedis(): Promise<{ url: string; close(): Promise<v
   return { url, close: () => withRedis(url, async (redis) => void (await redis.flushdb())) }
 }
 
-/** Starts a Redis server for one test alone, which may kill it, start it again and flush it. */
+/** Starts a Redis server for one test, which may kill, restart and flush it. */
 export async function openOwnRedis(settings?: readonly string[]): Promise<RedisServer> {
   const binary = findRedisBinary()
   if (!binary) throw new Error(WITHOUT)
   return openRedisServer(binary, settings)
 }
 
-/** A `describe` for tests that need Redis: without it they are passed over with one plain sentence (in CI they fail). */
+/** A `describe` for tests that need Redis. Without it, they are skipped with a message (in CI they fail). */
 export function describeWithRedis(name: string, tests: () => void): void {
   if (runsWith(inject('redisUrl'))) describe(name, tests)
   else describe.skip(`${name} (${WITHOUT})`, tests)

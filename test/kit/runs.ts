@@ -1,4 +1,4 @@
-/** The statement of a run so long ago; with `account` as account_id it is one of the first account. */
+/** Returns the statement that inserts a run `ago`. With `account` = `account_id` it belongs to the first account. */
 export const run = (resource: string, ago: string, outcome: string, kind = 'schedule', account = 'null') =>
   `insert into training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome, failed, error)
    select ${account}, '${resource}', '${kind}', now() - interval '${ago}', now() - interval '${ago}', '${outcome}', 1,

@@ -2,10 +2,10 @@ import type { SampleField } from '../../src/core/fields/sample-fields.ts'
 import { SAMPLE_FIELDS, type SampleExtra, type Samples } from '../../src/core/store/samples/encode-samples.ts'
 
 const START_MS = Date.UTC(2024, 4, 1, 6)
-/** How samples hold what is not known. */
+/** The value of an unknown sample. */
 export const UNKNOWN = Number.NaN
 
-/** Samples one second apart, every value made by `value`. */
+/** Makes samples one second apart, with the values that `value` returns. */
 export function makeSamples(
   count: number,
   value: (field: SampleField, index: number) => number = (_, index) => index,
@@ -20,7 +20,7 @@ export function makeSamples(
   return { count, t, columns: columns as Record<SampleField, Float64Array> }
 }
 
-/** A field without a column that has these values, null where a sample has none. */
+/** Makes a field without a column with these values; null if a sample has no value. */
 export function makeExtra(field: string, values: readonly unknown[]): SampleExtra {
   const numbers = values.map((value) => (typeof value === 'number' ? value : UNKNOWN))
   const others = [...values.entries()].filter(([, value]) => value !== null && typeof value !== 'number')
@@ -31,7 +31,7 @@ export type Second = { at?: number; raw?: number } & Partial<
   Record<'power' | 'mpa' | 'hr' | 'cad' | 'alt' | 'dist', number>
 >
 
-/** Samples of which only these values are known, one second apart unless `at`, in seconds, says otherwise. */
+/** Makes samples with only these values, one second apart, or at `at`, s. */
 export function makeSamplesOf(seconds: readonly Second[]): Samples {
   const samples = makeSamples(seconds.length, () => UNKNOWN)
   for (const [index, { at = index, raw, ...values }] of seconds.entries()) {

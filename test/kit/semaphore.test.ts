@@ -30,7 +30,7 @@ it('a semaphore reuses the units of failed work', async () => {
   expect(await semaphore(10, async () => 'next')).toBe('next')
 })
 
-it('begins no item after an error, and throws it when running items have ended', async () => {
+it('after an error no further item starts, and the error is thrown when the running items have ended', async () => {
   const begun: number[] = []
   const ended: number[] = []
   const work = async (item: number) => {
@@ -40,7 +40,7 @@ it('begins no item after an error, and throws it when running items have ended',
     await new Promise((resolve) => setImmediate(resolve))
     ended.push(item)
   }
-  // The iterator of a list, unlike a generator, does not end for all when one throws.
+  // Unlike a generator, the iterator of an array does not end for all workers when one throws.
   await expect(eachAtOnce([1, 2, 3, 4, 5, 6].values(), 3, work)).rejects.toThrow('the second')
   expect({ begun, ended }).toEqual({ begun: [1, 2, 3], ended: [1, 3] })
 })

@@ -10,14 +10,14 @@ import { nameOfHistory, type Provided } from './provided.ts'
 import { openRedisServer } from './redis-server.ts'
 import { openTempDir } from './temp-dir.ts'
 
-/** Every test file opens pools and databases of its own; and what a power cut would lose here is thrown away anyway. */
+/** Every test file opens pools and databases of its own. Data that a power cut would lose is thrown away anyway. */
 const SERVER_SETTINGS = [
   'max_connections = 200',
   'fsync = off',
   'full_page_writes = off',
   "shared_buffers = '256MB'",
   "max_wal_size = '1GB'",
-  // A handshake of some milliseconds, many thousand times.
+  // A handshake takes some milliseconds, and a run makes many thousands.
   'scram_iterations = 1',
 ]
 
@@ -30,8 +30,8 @@ const REFUSING_SUMS = [
 ]
 
 /**
- * Starts what a run of tests shares: one Postgres (the embedded one, or the server of TEST_DATABASE_URL), a migrated
- * database to clone, and one Redis. Returns how to stop it all.
+ * Starts what all tests of a run share: one Postgres (the embedded one, or the server of TEST_DATABASE_URL), a migrated database to clone,
+ * and one Redis. Returns a function that stops everything.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const release = makeReleaseStack()
@@ -68,7 +68,7 @@ async function openServer(release: ReleaseStack): Promise<string> {
   return server.url
 }
 
-/** A failure here fails the tests that want a migrated database, and leaves the others alone. */
+/** Makes the migrated database. A failure fails only the tests that need this database. */
 async function openTemplate(release: ReleaseStack, server: string): Promise<Provided['template']> {
   const database = `musette_template_${randomBytes(4).toString('hex')}`
   const url = new URL(server)

@@ -6,7 +6,7 @@ import { errorCode } from '../../src/kit/errors.ts'
 import { openForTest } from './open-for.ts'
 import { openTempDir } from './temp-dir.ts'
 
-/** Mounts a small disk in memory, for so many files at most, until the end of the test, and returns its folder. */
+/** Mounts a small disk in memory until the end of the test, and returns its folder. `files`: maximum number of files, 0 for no limit. */
 export async function openSmallDisk(megabytes: number, files = 0): Promise<string> {
   const folder = await openForTest(openTempDir('disk'))
   execFileSync('mount', [
@@ -31,7 +31,7 @@ export async function fillDisk(folder: string, leftBytes = 0, name = '.filler'):
   return path
 }
 
-/** Tells whether this process may mount a disk, which takes the rights of root, and Linux. */
+/** Reports whether this process may mount a disk, which needs root and Linux. */
 export function canMount(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
   try {

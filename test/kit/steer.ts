@@ -1,4 +1,4 @@
-/** Sends a request to the steering interface of a sandbox, below /_sandbox/; fails when the sandbox refuses it. */
+/** Sends a request to the control API of a sandbox, below /_sandbox/. Throws if the sandbox refuses it. */
 export async function steer<T = Record<string, unknown>>(
   sandboxUrl: string,
   method: string,

@@ -8,7 +8,7 @@ case $1 in
 esac
 `
 
-/** Returns a PATH with a sudo for root, which may be missing here, and with `programs`, each the text of a script. */
+/** Returns a PATH with a `sudo` for root, which may be missing here, and with `programs`: scripts by name. */
 export function makePath(folder: string, programs: Readonly<Record<string, string>> = {}): string {
   const bin = join(folder, 'bin')
   mkdirSync(bin)

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Swaps the entries of two names as fast as it can until its input ends, and then puts each back. */
+/** Swaps the entries of two names as fast as possible until its input ends, and then leaves both in place. */
 const SCRIPT = `
 const { renameSync } = require('node:fs')
 const [, one, other] = process.argv
@@ -21,7 +21,7 @@ process.stdout.write('begun')
 swap()
 `
 
-/** Starts a process that puts an entry in the place of another and back, again and again; `close` ends it with each in its place. */
+/** Starts a process that swaps two entries again and again. `close` ends it with both in place. */
 export async function startSwapping(one: string, other: string): Promise<{ close(): Promise<void> }> {
   const child: ChildProcess = spawn(process.execPath, ['-e', SCRIPT, one, other], {
     stdio: ['pipe', 'pipe', 'inherit'],

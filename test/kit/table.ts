@@ -1,4 +1,4 @@
-/** Reads a table of cases that is written as text: a line a row, its cells between bars. */
+/** Parses a table of cases: a line per row, cells between bars. */
 export function readTable(text: string): string[][] {
   const lines = text.trim().split('\n')
   return lines.map((line) => line.split(/ \|(?= |$)/).map((cell) => cell.trim()))
@@ -6,7 +6,7 @@ export function readTable(text: string): string[][] {
 
 export const readWords = (text: string) => text.trim().split(/\s+/)
 
-/** Reads settings that are written as in a shell: `A=x B=y`. */
+/** Parses settings written as in a shell: `A=x B=y`. */
 export function readEnv(text: string): Record<string, string> {
   const pairs = text.split(' ').filter((pair) => pair !== '')
   return Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2)))

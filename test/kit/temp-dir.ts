@@ -4,9 +4,7 @@ import { join } from 'node:path'
 
 export type TempDir = { path: string; close(): Promise<void> }
 
-/**
- * Creates a folder under the system's temporary folder, which build-setup.ts chooses; `close` removes it with everything in it.
- */
+/** Makes a folder in the temporary folder of the system, which build-setup.ts chooses. `close` removes it with its content. */
 export async function openTempDir(name = 'test'): Promise<TempDir> {
   const path = await realpath(await mkdtemp(join(tmpdir(), `musette-${name}-`)))
   return { path, close: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) }

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { quoteShell } from '../../src/kit/text.ts'
 
 /**
- * Runs Node, or the `program` that is named, on a pseudo-terminal of its own, `columns` wide (script of util-linux), as a person does: what is pressed goes
- * through the terminal, which makes a signal of Ctrl-C unless a program has taken that from it.
+ * Runs Node, or `program`, on a separate pseudo-terminal of `columns` columns (script of util-linux), as a person does. Keys go through the
+ * terminal, which turns Ctrl-C into a signal unless a program prevents that.
  */
 export function startOnTerminal(
   args: readonly string[],
@@ -22,9 +22,9 @@ export function startOnTerminal(
   })
   child.stdin.on('error', () => undefined)
   return {
-    /** everything the terminal was sent, control sequences included */
+    /** everything that was sent to the terminal, including control sequences */
     screen: () => screen,
-    /** presses keys: `\x03` is Ctrl-C, `\x04` Ctrl-D */
+    /** presses keys: `\x03` is Ctrl-C, `\x04` is Ctrl-D */
     press: (keys: string) => void child.stdin.write(keys),
     finished: new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
       child.once('error', reject)

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import { listen } from './listen.ts'
 
-/** The first message of a client of Postgres that wants TLS: its length and a code in place of a version. */
+/** The first message of a Postgres client that wants TLS: its length, and a code in place of a version. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 export type TlsFront = Awaited<ReturnType<typeof openTlsFront>>
 
 /**
- * Opens a server that speaks TLS with the certificate of `dir` and passes everything to the server of an address, which has none. For
- * Postgres it waits for the request that its clients begin with, and passes what does not begin so as it is.
+ * Opens a server that speaks TLS with the certificate in `dir` and passes everything to the server at `address`, which has no TLS. For
+ * Postgres it waits for the TLS request of the client, and passes on a connection without one as it is.
  */
 export async function openTlsFront(dir: string, address: string) {
   const [cert, key] = await Promise.all(['server.crt', 'server.key'].map((name) => readFile(join(dir, name))))

@@ -7,7 +7,7 @@ import { openTempDir } from './temp-dir.ts'
 type App = Parameters<typeof uploadByHand>[0]
 type Input = { account: string; path: string; bytes: Uint8Array; name?: string; signal: AbortSignal }
 
-/** Uploads bytes by hand as a file of this name, and returns the results. */
+/** Uploads bytes by hand as a file with this name, and returns the results. */
 export async function uploadBytes(app: App, { path, bytes, ...input }: Input): Promise<HandUpload[]> {
   const temp = await openTempDir('by-hand')
   try {

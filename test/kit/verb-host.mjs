@@ -1,5 +1,5 @@
-// Runs one verb after the other, for verbs.ts: each by the program's own entry, with the environment, folder and input that a
-// process of its own would have, up to the moment in which that process would end.
+// Runs one verb after another for verbs.ts. Each runs through the entry of the program, with its own environment, folder and input, until
+// its process would end.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,13 +8,13 @@ import { pathToFileURL } from 'node:url'
 const main = process.argv[2]
 const running = new AsyncLocalStorage()
 const exit = process.exit.bind(process)
-// Both are open before anything is counted.
+// Opens both before resources are counted.
 const outputs = [process.stdout, process.stderr]
 let count = 0
 let current
 
 process.on('disconnect', () => exit())
-// A timer of a verb that has ended may still want to end its process.
+// A timer of an ended verb may still try to end its process.
 process.exit = (code) => {
   if (running.getStore() === current) exit(code)
 }
@@ -30,7 +30,7 @@ process.on('message', ({ args, env, cwd, input, end }) => {
     process.exitCode = undefined
     const stdin = Readable.from(input === '' ? [] : [Buffer.from(input)], { objectMode: false })
     Object.defineProperty(process, 'stdin', { value: stdin, configurable: true })
-    // Another address runs the entry once more; what it imports is there already.
+    // Another URL runs the entry again; its imports are cached.
     await import(`${pathToFileURL(main)}?${count}`)
     while ((await countActive()) > atRest);
     for (const stream of outputs) {
@@ -42,7 +42,7 @@ process.on('message', ({ args, env, cwd, input, end }) => {
   })
 })
 
-/** Counts what would keep a process from ending. */
+/** Counts the resources that keep a process running. */
 async function countActive() {
   await delay(1)
   return process.getActiveResourcesInfo().length

@@ -6,19 +6,19 @@ import { noteVerb } from '../near/ran.ts'
 import { cleanEnv, distPath, type Finished, type ProcessOptions, runNode } from './processes.ts'
 
 const HOST = fileURLToPath(new URL('./verb-host.mjs', import.meta.url))
-/** Verbs that go on until somebody ends them, that read as they go, or that tell their parent: each is a process of its own. */
+/** Verbs that run until they are ended, that read while they run, or that report to their parent. Each gets its own process. */
 const OWN_PROCESS: ReadonlySet<string> = new Set(['start', 'sandbox', 'demo', 'mcp', 'db-hold'])
-/** What Node and the libraries read once, at their start. */
+/** Variables that Node and libraries read only once, at their start. */
 const READ_AT_START = /^(NODE_|TZ$|LANG|LC_|PATH$|HOME$|USER$|\w+_proxy$|\w+_PROXY$)/
-/** More at a time are processes of their own. */
+/** Maximum number of shared processes. More concurrent verbs get their own process. */
 const HOSTS = 3
 
 type Host = { child: ChildProcess; busy: boolean }
 const hosts: Host[] = []
 
 /**
- * Runs a verb of the built program to its end, like runNode, but in a process that has run others before it: most of the
- * time of a verb is the start of Node and the loading of the program. For tests to which the process is not the point.
+ * Runs a verb of the built program to its end, like runNode, but in a process that has run other verbs before: most of the time of a verb
+ * goes into starting Node and loading the program. For tests that do not test the process itself.
  */
 export async function runVerb(
   args: readonly string[],
@@ -28,7 +28,8 @@ export async function runVerb(
   noteVerb(args[0])
   const wantsOwn =
     OWN_PROCESS.has(args[0] ?? '') || prefix || Object.keys(env).some((name) => READ_AT_START.test(name))
-  // Without a database it has its own, whose server belongs to the process that started it; `isWithoutData`: it starts none.
+  // Without a DATABASE_URL a verb starts its own database server, which belongs to the process that started it. `isWithoutData`: the verb
+  // starts none.
   const runOwn = () => runNode([distPath('main.js'), ...args], options)
   if (wantsOwn || !(env.DATABASE_URL || options.isWithoutData)) return runOwn()
   const host = hosts.find(({ busy }) => !busy) ?? (hosts.length < HOSTS ? openHost() : undefined)
@@ -60,7 +61,7 @@ function openHost(): Host {
   child.setMaxListeners(0)
   child.stdout?.setEncoding('utf8')
   child.stderr?.setEncoding('utf8')
-  // It ends with this process and does not keep it.
+  // The host ends with this process and does not keep it running.
   const kept = [child, child.channel, child.stdout, child.stderr] as ReadonlyArray<{ unref?(): void } | null>
   for (const handle of kept) handle?.unref?.()
   const host = { child, busy: false }
@@ -69,7 +70,7 @@ function openHost(): Host {
   return host
 }
 
-/** Returns what a host prints before `end`, or all until it is closed. */
+/** Returns what a host prints before `end`, or everything until it closes. */
 function readUntil(child: ChildProcess, channel: 'stdout' | 'stderr', end: string): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

@@ -3,32 +3,34 @@ import { errorCode, TransientError } from '../errors.ts'
 import { makeAgent, type Proxies } from '../http-agent.ts'
 import { joinSignals, SECOND } from '../time.ts'
 
-/** The time for an answer; a slow receiver delays only its own messages. */
+/** How long a response may take, ms. A slow receiver delays only its own messages. */
 const ANSWER_WITHIN_MS = 10 * SECOND
-/** Only the status of an answer counts; the beginning of its body is for a person who tests a webhook. */
+/** How much of a response body is read, bytes. Only the status counts; the text is for a person who tests a webhook. */
 const READ_BYTES = 4_096
 
-/** The result: `failure` says why it does not count as delivered, without address and answer. */
+/**
+ * The result of a request. `failure`: why it does not count as delivered, without the URL and the response; undefined if it was delivered.
+ */
 export type Answer = Readonly<{
-  /** undefined when there was no answer */
+  /** undefined without a response */
   status: number | undefined
   failure: string | undefined
   ms: number
-  /** the beginning of the answer's body, at most 4 kB */
+  /** the start of the response body, at most 4 kB */
   beginning: string
-  /** the pause that the receiver requires, ms */
+  /** the pause that the receiver asks for, ms */
   retryAfterMs: number | undefined
 }>
 
-/** Makes the connections to the receivers, through the proxies if any. */
+/** Makes the connections to receivers, through the proxies if any. */
 export function makeReceivers(proxies: Proxies | undefined): Dispatcher {
   return makeAgent(proxies, { connectMs: ANSWER_WITHIN_MS })
 }
 
-/** `dispatcher`: the connections to the receivers; undefined: direct ones. */
+/** `dispatcher`: the connections to use; direct ones if undefined. */
 export type SendOptions = { signal: AbortSignal; dispatcher?: Dispatcher | undefined }
 
-/** A request to a receiver: a GET has no body. */
+/** A request to a receiver. A GET has no body. */
 export type ReceiverRequest = Readonly<{
   url: string
   method: 'GET' | 'POST'
@@ -36,7 +38,7 @@ export type ReceiverRequest = Readonly<{
   body?: string
 }>
 
-/** Sends a request once, without redirects and within 10 s. Throws only the reason of the signal. */
+/** Sends a request once, without following redirects, and waits at most 10 s. Throws only the reason of the signal. */
 export async function sendRequest({ url, ...request }: ReceiverRequest, { signal, dispatcher }: SendOptions) {
   const startedAt = performance.now()
   const within = joinSignals([signal], ANSWER_WITHIN_MS)
@@ -61,7 +63,7 @@ export async function sendRequest({ url, ...request }: ReceiverRequest, { signal
   }
 }
 
-/** Reads the beginning of an answer and drops the rest; the status counts even if the body breaks off. */
+/** Reads the start of a response body and drops the rest. The status counts even if the body breaks off. */
 async function readBeginning({ body }: Response): Promise<string> {
   const reader = body?.getReader()
   const chunks: Uint8Array[] = []
@@ -74,13 +76,13 @@ async function readBeginning({ body }: Response): Promise<string> {
       bytes += value.length
     }
   } catch {
-    // The status has arrived, and nothing else counts.
+    // The status has arrived, and only that counts.
   }
   await reader?.cancel().catch(() => undefined)
   return Buffer.concat(chunks).subarray(0, READ_BYTES).toString('utf8')
 }
 
-/** Uses the error's code only, because its message may contain the address; a proxy's message does not. */
+/** Uses only the code of an error, because its message may contain the URL. The message of a proxy error does not. */
 function failureOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
   if (cause instanceof TransientError) return cause.message
@@ -88,7 +90,7 @@ function failureOf(error: unknown): string {
   return `no connection (${code === 'unexpected' ? 'the address cannot be used' : code})`
 }
 
-/** After a longer pause the message would be too old. */
+/** Maximum pause, s. After a longer one the message would be out of date. */
 const LONGEST_RETRY_AFTER_S = 3_600
 
 function retryAfterOf({ headers }: Response): number | undefined {

@@ -2,18 +2,18 @@ import { quoteShell } from '../text.ts'
 
 export type RedisHost = Readonly<{ host: string; port: number }>
 
-/** A parsed REDIS_URL. `hosts` are one server, nodes of a Cluster or, with `group`, the sentinels of a group of that name. */
+/** A parsed REDIS_URL. `hosts`: one server, the nodes of a Cluster, or the sentinels of the group named `group`. */
 export type RedisAddress = NonNullable<ReturnType<typeof parseRedisUrl>>
 
 const SHAPE = /^redis(s?)(-sentinel)?:\/\/([^@/?#]*@)?([^@/?#]*)(?:\/(\d*))?(?:\?([^@#]*))?(?:#([\w.:%-]*))?$/
 
-/** Parses a URL of Redis, which may name several hosts; undefined when it is none. */
+/** Parses a Redis URL, which may name several hosts; undefined if the text is not one. */
 export function parseRedisUrl(text: string) {
   const [, tls, sentinel, login = '', list = '', db, query, group] = SHAPE.exec(text) ?? []
   const urls = list.split(',').map((host) => `redis://${login}${host}`)
   const { prefix = '', family, ...parameters } = Object.fromEntries(new URLSearchParams(query))
   if (tls === undefined || (sentinel && !group) || !urls.every((url) => URL.canParse(url))) return undefined
-  // No pattern's character, and no braces, which choose the node of a Cluster.
+  // No characters of a key pattern, and no braces, which would choose the node of a Cluster.
   if (!/^[\w.:-]*$/.test(prefix)) return undefined
   const hosts = urls.map((url) => {
     const { hostname, port } = new URL(url)
@@ -26,11 +26,11 @@ export function parseRedisUrl(text: string) {
       hosts,
       group: sentinel && decodeURIComponent(group ?? ''),
       isTls: tls !== '',
-      /** begins every key */
+      /** prefix of every key */
       prefix,
-      /** the login for the sentinels alone */
+      /** the login that only sentinels use */
       sentinelLogin: loginOf(parameters.sentinelUsername, parameters.sentinelPassword),
-      /** the login, the number of the database and the parameters, as the client takes them */
+      /** login, database number and parameters for the client */
       options: {
         ...parameters,
         ...(family && { family: Number(family) }),
@@ -39,7 +39,7 @@ export function parseRedisUrl(text: string) {
       },
     }
   } catch {
-    return undefined // a % that encodes nothing
+    return undefined // a malformed % escape
   }
 }
 
@@ -49,8 +49,8 @@ const loginOf = (username = '', password = '') => ({
 })
 
 /**
- * Writes the address of a URL, or of another server with its login, for `redis-cli -u`, without its secrets, for which redis-cli asks.
- * That of a sentinel group asks its first sentinel for the primary.
+ * Formats the address of a URL, or of another server with the same login, for `redis-cli -u`. Secrets are left out, so redis-cli asks for
+ * them. For a sentinel group the command asks the first sentinel for the primary. Undefined if the text is not a Redis URL.
  */
 export function redisCliAddress(text: string, server?: RedisHost): string | undefined {
   const address = parseRedisUrl(text)
@@ -60,11 +60,11 @@ export function redisCliAddress(text: string, server?: RedisHost): string | unde
   const login = loginOptions(options)
   if (server || !group) return `${quoteShell(urlOf(address, server) + path)}${login}`
   const find = `${sentinelCli(address)} get-master-addr-by-name ${quoteShell(group)}`
-  // Of the lines of a terminal only the answer counts.
+  // A terminal also shows other lines. Only the answer counts.
   return `"redis${isTls ? 's' : ''}://$(${find} | tail -n 2 | paste -sd : -)${path}"${login}`
 }
 
-/** Writes a command for the first sentinel, as far as its last words. */
+/** Formats the start of a command for the first sentinel, up to `sentinel`. */
 export function sentinelCli(address: RedisAddress): string {
   return `redis-cli -u ${quoteShell(urlOf(address))}${loginOptions(address.sentinelLogin)} sentinel`
 }

@@ -56,7 +56,7 @@ describe('the error of a connection', () => {
   it.each([
     ['ECONNREFUSED', 'connect_failed', 'because no program answers at its address (ECONNREFUSED)'],
     ['UND_ERR_CONNECT_TIMEOUT', 'connect_failed', 'cannot be reached (UND_ERR_CONNECT_TIMEOUT)'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate_refused', 'comes from an authority that is not known here'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate_refused', 'is signed by an unknown authority'],
     ['UND_ERR_HEADERS_TIMEOUT', 'timeout', 'the service did not answer in time'],
     ['ECONNRESET', 'connection_lost', 'the connection was lost (ECONNRESET)'],
   ])('%s is %s, with the request sent unless there was no connection', (code, kind, text) => {

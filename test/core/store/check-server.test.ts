@@ -80,7 +80,7 @@ describe.runIf(runsWith(PGBOUNCER))('PgBouncer in front of the database', () => 
     expect({ code, message }).toEqual({
       code: 'database_pool_small',
       message: expect.stringMatching(
-        /answers 2 connections .* needs 10 here.*\(default_pool_size of PgBouncer\)/,
+        /answers only 2 connections.* needs 10 here.*\(default_pool_size of PgBouncer\)/,
       ),
     })
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])

@@ -83,18 +83,18 @@ const lookWith = (check: string, settings: string) => {
  */
 const CAUSES = readTable(String.raw`
 a proxy that does not run | service | MUSETTE_BASE_URL=https://service.invalid HTTPS_PROXY=http://127.0.0.1:9 | unreachable | ^the proxy http://127.0.0.1:9 cannot be used \(ECONNREFUSED\).*HTTPS_PROXY |
-a proxy that wants another password | service | MUSETTE_BASE_URL=https://service.invalid HTTPS_PROXY={wrongProxy} | unreachable | ^the proxy http://127.0.0.1:\d+ wants a user and a password | secret
+a proxy that wants another password | service | MUSETTE_BASE_URL=https://service.invalid HTTPS_PROXY={wrongProxy} | unreachable | ^the proxy http://127.0.0.1:\d+ requires a user and a password | secret
 https to a port without TLS | service | MUSETTE_BASE_URL=https://127.0.0.1:{plain} | unreachable | what answers does not speak TLS.*MUSETTE_BASE_URL is https: or http: |
 http to a port with TLS | service | MUSETTE_BASE_URL=http://localhost:{tlsService} | unreachable | the connection was lost \(UND_ERR_SOCKET\).*MUSETTE_BASE_URL is https: or http: |
 a server that speaks HTTP/2 only, without TLS | service | MUSETTE_BASE_URL=http://127.0.0.1:{http2} | unreachable | the server at http://127.0.0.1:\d+ speaks HTTP/2 only, and musette HTTP/1.1; .*offer HTTP/1.1, too | TLS
 a server that speaks HTTP/2 only, with TLS | service | MUSETTE_BASE_URL=https://localhost:{https2} | unreachable | the server at https://localhost:\d+ speaks HTTP/2 only, and musette HTTP/1.1; .*offer HTTP/1.1, too | does not speak TLS
-a certificate of an own authority | service | MUSETTE_BASE_URL=https://localhost:{tlsService} | unreachable | comes from an authority that is not known here.*NODE_EXTRA_CA_CERTS | clock|curl
+a certificate of an own authority | service | MUSETTE_BASE_URL=https://localhost:{tlsService} | unreachable | is signed by an unknown authority.*NODE_EXTRA_CA_CERTS | clock|curl
 a Redis that wants a password | redis | REDIS_URL={locked} | configuration | ^Redis refused the login \(NOAUTH\); set user and password in REDIS_URL | runs
 a Redis that wants another password | redis | REDIS_URL={wrongRedis} | configuration | ^Redis refused the login \(WRONGPASS\) | runs|wrong@
-a Redis with a certificate of an own authority | redis | REDIS_URL=rediss://localhost:{tlsRedis} | unreachable | ^the certificate of Redis comes from an authority.*NODE_EXTRA_CA_CERTS | runs
+a Redis with a certificate of an own authority | redis | REDIS_URL=rediss://localhost:{tlsRedis} | unreachable | ^the certificate of Redis is signed by an unknown authority.*NODE_EXTRA_CA_CERTS | runs
 redis: to a Redis with TLS | redis | REDIS_URL=redis://localhost:{tlsRedis} | unreachable | ^Redis cannot be reached \(.*closed.*redis: without TLS, rediss: with it |
-a database with a certificate for another host name | database | DATABASE_URL={tlsDatabase}?sslmode=verify-full&sslrootcert={dir}/ca.crt | unreachable | ^the certificate of the database is for another host name.*write the name that it is for into DATABASE_URL$ | require|runs
-a database with a certificate of an own authority | database | DATABASE_URL={tlsNamedDatabase}?sslmode=verify-full | unreachable | comes from an authority that is not known here.*sslrootcert of DATABASE_URL$ | require|runs
+a database with a certificate for another host name | database | DATABASE_URL={tlsDatabase}?sslmode=verify-full&sslrootcert={dir}/ca.crt | unreachable | ^the certificate of the database is for another host name.*use its host name in DATABASE_URL$ | require|runs
+a database with a certificate of an own authority | database | DATABASE_URL={tlsNamedDatabase}?sslmode=verify-full | unreachable | is signed by an unknown authority.*sslrootcert of DATABASE_URL$ | require|runs
 no daemon | daemon | MUSETTE_HTTP=127.0.0.1:{none} | | ^none runs, so nothing is mirrored by itself: no answer from 127.0.0.1:\d+ \(.*ECONNREFUSED |
 another program on the port of the daemon | daemon | MUSETTE_HTTP=127.0.0.1:{stranger} | configuration | ^another program has 127.0.0.1:\d+ |
 a program there that does not speak HTTP | daemon | MUSETTE_HTTP=127.0.0.1:{redisPort} | configuration | ^another program has 127.0.0.1:\d+ |
@@ -204,7 +204,7 @@ describe('an authority of NODE_EXTRA_CA_CERTS', () => {
     expect(group.stdout).toContain('redis: Redis may throw jobs away')
     expect(group.stdout).toMatch(/^ok +queue: \d+ jobs wait/m)
     const other = await run('127.0.0.1')
-    expect(other.stdout).toMatch(/service: .*is for another host name.*into MUSETTE_BASE_URL$/m)
-    expect(other.stdout).toMatch(/redis: the certificate of Redis is for another host name.*into REDIS_URL$/m)
+    expect(other.stdout).toMatch(/service: .*is for another host name.* in MUSETTE_BASE_URL$/m)
+    expect(other.stdout).toMatch(/redis: the certificate of Redis is for another host name.* in REDIS_URL$/m)
   })
 })
