@@ -1,13 +1,13 @@
 import { any, flag, key, name as nameField, number, text, UNTOLD, within } from './field.ts'
 
-/** When an activity began: a serialised PHP DateTime (service document, "start_date object"), which has no column of its own. */
+/** The start of an activity: a serialised PHP DateTime (service document, "start_date object"). It has no columns of its own. */
 export const START_FIELDS = {
   date: text('start_date.date'),
   timezone_type: number('start_date.timezone_type'),
   timezone: text('start_date.timezone'),
 }
 
-/** What both the activity list and the detail have, and what the detail has in the summary. */
+/** Fields of both the activity list and the detail; TYPED are in the summary of the detail. */
 const NAMED = {
   name: nameField(
     'name',
@@ -26,7 +26,7 @@ const TYPED = {
 }
 export const LISTED_FIELDS = { ...NAMED, ...TYPED }
 
-/** The values of the summary of an activity (service document, "summary fields"), by their places in it. */
+/** Values in the summary of an activity (service document, "summary fields"), by their path. */
 export const SUMMARY_FIELDS = {
   max_power: number('session.max_power', 'Highest power, W'),
   avg_power: number('session.avg_power', 'Mean power, W'),
@@ -77,7 +77,7 @@ export const SUMMARY_FIELDS = {
   freshness: text('freshness', 'Freshness, in the words of the service'),
 }
 
-/** All columns of the summary: its values, then the addresses of pictures, which may change while the activity does not. */
+/** All columns of the summary: its values, and the URLs of pictures, which may change while the activity does not. */
 export const DETAIL_FIELDS = {
   ...SUMMARY_FIELDS,
   street_view: text('street_view', 'Address of a street picture'),
@@ -85,13 +85,13 @@ export const DETAIL_FIELDS = {
   chart_view: text('chart_view', 'Address of the chart'),
 }
 
-/** An entry of the activity list as sent (service document, "Activity list entry"), with notes on the signature that some entries have. */
+/** An entry of the activity list as sent (service document, "Activity list entry"). Some entries have notes on the signature. */
 export const ENTRY_FIELDS = {
   ...{ path: key('path'), ...LISTED_FIELDS, ...START_FIELDS },
   ...{ sig_manual: flag('sig.manual'), sig_error: text('sig.error') },
 }
 
-/** In a detail these stay in the summary, from which a trigger takes them. */
+/** Notes on the signature. In a detail they stay in the summary, and a trigger reads them from there. */
 const NOTES = { sig_manual: any('sig.manual'), sig_error: any('sig.error') }
 
 /** An activity as sent (service document, "Activity detail"), without its samples. */

@@ -1,15 +1,15 @@
 /**
- * How a value is read, see `src/core/service/wire/lenient.ts`, and what its column holds. A `key` is the identity of an object and must be there;
- * a `duration` is in seconds; a `flag` is `true` or `false`, as a text; of `any` only the name is known.
+ * How a value is read, see `src/core/service/wire/lenient.ts`, and what its column holds. A `key` identifies an object and is required; a
+ * `duration` is in seconds; a `flag` is the text `true` or `false`; `any` has only a name.
  */
 export type Kind =
   | ('key' | 'identity' | 'name' | 'text' | 'flag')
   | ('number' | 'real' | 'integer' | 'duration' | 'any')
 
-/** A field of the service: its place in the object as sent (`session.max_power`), and the comment of its column, if it has one. */
+/** A field of the service: its path in the object as sent (`session.max_power`), and the comment of its column, if it has one. */
 export type Field<K extends Kind = Kind> = Readonly<{ kind: K; path: string; comment: string | undefined }>
 
-/** Fields by their columns, in the order of the table. */
+/** Fields by column name, in the order of the table. */
 export type Fields = Readonly<Record<string, Field>>
 
 const makeField =
@@ -27,7 +27,7 @@ export const integer = makeField('integer')
 export const duration = makeField('duration')
 export const any = makeField('any')
 
-/** The end of a comment. */
+/** Ending of the comment of a column whose unit the service does not state. */
 export const UNTOLD = '; unit not told by the service'
 
 export type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
@@ -40,15 +40,15 @@ type ColumnOf<L extends Fields, K extends Kind> = {
 }[keyof L] &
   string
 
-/** What an answer has of the fields; one that is not sent is missing. */
+/** The fields of a response. A field that was not sent is missing. */
 export type Values<L extends Fields> = { [C in ColumnOf<L, 'key'> as Camel<C>]: string } & {
   [C in ColumnOf<L, Exclude<Kind, 'key' | 'any'>> as Camel<C>]?: ValueOf<L[C]> | null
 }
 
-/** The columns of the fields, as the program names them. */
+/** A row by column name, as in the program. */
 export type Row<L extends Fields> = { [C in keyof L & string as Camel<C>]: ValueOf<L[C]> | null }
 
-/** The columns of the fields, as SQL names them. */
+/** A row by column name, as in SQL. */
 export type SqlRow<L extends Fields> = { [C in keyof L]: ValueOf<L[C]> | null }
 
 /** Returns the name of a column in the program: `totalCalories` for `total_calories`. */
@@ -56,22 +56,22 @@ export function camelCase<Name extends string>(column: Name): Camel<Name> {
   return column.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as Camel<Name>
 }
 
-/** The names are known after the first time: to make them takes longer than the row of an activity. */
+/** Column names by fields: making them takes longer than making the row of an activity. */
 const COLUMNS = new WeakMap<Fields, readonly string[]>()
 
-/** Lists the columns of fields, as the program names them. */
+/** Lists the columns of fields as named in the program. */
 export function columnsOf<L extends Fields>(fields: L): ReadonlyArray<keyof Row<L>> {
   const columns = COLUMNS.get(fields) ?? Object.keys(fields).map(camelCase)
   COLUMNS.set(fields, columns)
   return columns as ReadonlyArray<keyof Row<L>>
 }
 
-/** Makes the columns of a row from values, null where one is missing. */
+/** Makes a row from values, with null for missing ones. */
 export function makeRow<L extends Fields>(fields: L, values: Partial<Row<L>>): Row<L> {
   return Object.fromEntries(columnsOf(fields).map((column) => [column, values[column] ?? null])) as Row<L>
 }
 
-/** Returns the fields of an object that is the member `name` of another one. */
+/** Returns the fields of an object that is the member `name` of another object. */
 export function within<L extends Fields>(name: string, fields: L): L {
   const moved = Object.entries(fields).map(([column, field]) => [
     column,

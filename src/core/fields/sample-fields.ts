@@ -1,6 +1,6 @@
 import { number, real, UNTOLD } from './field.ts'
 
-/** The values of a sample (service document, "session_data entry fields"), beside its time. */
+/** The values of a sample (service document, "session_data entry fields"), besides its time. */
 export const SAMPLE_VALUE_FIELDS = {
   power: real('power', 'Power, W; a trailing mean of about 5 s, see p_raw'),
   mpa: real('mpa', 'Maximal power available, W'),

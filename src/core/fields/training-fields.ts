@@ -29,8 +29,8 @@ export const TRAINING_INFO_FIELDS = {
 export const WORKOUT_FIELDS = { name: name('name', 'Name'), description: text('description', 'Description') }
 
 /**
- * An entry of a workout list as sent: it has `last_modified` (Unix seconds) or `updated_at` (`YYYY-MM-DD HH:MM:SS`, zone unknown).
- * `updated_at`, `duration` and `interval_count` are not in the document, but in the service's answers.
+ * An entry of a workout list as sent, with `last_modified` (Unix seconds) or `updated_at` (`YYYY-MM-DD HH:MM:SS`, zone unknown).
+ * `updated_at`, `duration` and `interval_count` are missing in the document, but the service sends them.
  */
 export const WORKOUT_ENTRY_FIELDS = {
   path: key('path'),
@@ -41,7 +41,7 @@ export const WORKOUT_ENTRY_FIELDS = {
   interval_count: integer('interval_count'),
 }
 
-/** The columns of a workout resolved for the rider's signature (service document, "Workout definition"). */
+/** The columns of a workout definition, resolved for the signature of the rider (service document, "Workout definition"). */
 export const DEFINITION_FIELDS = {
   name: name('name', 'Name in the definition; the one of the list is in workouts'),
   description: text('description', 'Description in the definition'),
