@@ -31,9 +31,7 @@ export class RateLimitedError extends MusetteError {
   }
 }
 
-/**
- * A failure that is likely to pass: timeout, reset, 5xx, restart. `requestSent`: the whole request was sent and may have been processed.
- */
+/** A failure that is likely to pass: timeout, reset, 5xx, restart. `requestSent`: the whole request was sent and may have been processed. */
 export class TransientError extends MusetteError {
   override readonly name = 'TransientError'
   readonly requestSent: boolean
@@ -152,9 +150,7 @@ export function isAccountName(name: string): boolean {
 /** Verbs that take the account as an argument. The others have the option `--account`. */
 const BY_ARGUMENT: readonly string[] = ['login', 'logout', 'sync', 'accounts set']
 
-/**
- * Formats the command line of a verb for an account, for messages, without the account if it is `default`. `words` are quoted for a shell.
- */
+/** Formats the command line of a verb for an account, for messages, without the account if it is `default`. `words` are quoted for a shell. */
 export function commandFor(verb: string, account: string, ...words: readonly string[]): string {
   const name = BY_ARGUMENT.includes(verb) ? [account] : ['--account', account]
   return ['musette', verb, ...(account === 'default' ? [] : name), ...words.map(quoteShell)].join(' ')

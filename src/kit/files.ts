@@ -37,10 +37,7 @@ export async function commandToUse(path: string): Promise<string> {
   }
 }
 
-/**
- * Writes a new file and flushes its content, but not its name, to disk (see flushDirectory). Removes the file if writing fails. Throws
- * EEXIST.
- */
+/** Writes a new file and flushes its content, but not its name (see flushDirectory). Removes it after a failure. Throws EEXIST. */
 export async function writeFlushed(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {

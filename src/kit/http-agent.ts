@@ -15,8 +15,8 @@ const TUNNEL_REFUSED = 'the proxy refused a tunnel to this address'
 
 /**
  * Makes a pool of connections that open at first use: direct ones, or tunnels through the proxies. Without a proxy for https, the one for
- * http serves both. If a proxy refuses a tunnel for a plain http request, it gets the request itself. `connectMs`: timeout of a connection
- * or a tunnel, ms. Requests throw TransientError `proxy_failed` with the address of the proxy, without its password.
+ * http serves both. If a proxy refuses a tunnel for plain http, the request is sent to the proxy itself. `connectMs`: timeout of a
+ * connection or a tunnel, ms. Requests throw TransientError `proxy_failed` with the address of the proxy, without its password.
  */
 export function makeAgent(proxies: Proxies | undefined, options: { connectMs: number; pipelining?: number }) {
   watchAnswerHeads()
@@ -50,8 +50,8 @@ export function makeAgent(proxies: Proxies | undefined, options: { connectMs: nu
 }
 
 /**
- * Returns the connections to one proxy. Each becomes a tunnel. Every failure is an error of ours: undici would take a connection that the
- * proxy closes for an idle one, and reconnect at once, thousands of times.
+ * Returns the connections to one proxy. Each becomes a tunnel. Every failure is an error of ours: if the proxy closes a connection, undici
+ * would treat it as idle and reconnect at once, thousands of times.
  */
 function tunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool {
   const fail = (what: string, cause: unknown): never => {

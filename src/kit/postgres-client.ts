@@ -82,13 +82,10 @@ const CONNECT_WITHIN_MS = 15 * SECOND
 const CLOSE_WITHIN_MS = 2 * SECOND
 /** When TCP starts to probe a silent connection, ms. The default is two hours. */
 const KEEP_ALIVE_MS = 30 * SECOND
-/**
- * Maximum lifetime of a connection, ms. If a proxy now leads to another server, older connections would otherwise stay at the old one
- * forever.
- */
+/** Maximum lifetime of a connection, ms, because a proxy may lead to another server now. */
 const LIFE_MS = 5 * MINUTE
 
-/** The parameter of libpq for SCRAM only, so that one DATABASE_URL works for both. */
+/** The parameter by which libpq requires SCRAM, so that psql can use the same DATABASE_URL. */
 const SCRAM_ONLY = /[?&]require_auth=scram-sha-256(?:&|$)/
 
 /** Messages of a server that make the client send the password, or a hash that reveals it. */
@@ -268,11 +265,10 @@ function unfitSetting(cause: unknown): ConfigError {
 
 /**
  * Checks a connection that is silent, because a proxy may stop passing data without closing it. If the connection is idle, the server must
- * answer an empty statement. If a statement runs, however long, another connection asks the server about the session. A session that is
- * gone or waits for its client has lost its connection, and both sides are ended. A connection without an answer to its first statement
- * ends after the connect timeout. Nothing is asked while this process is the slow side: it leaves rows unread or has none to write yet. A
- * free connection leaves a server that no longer takes writes. A listening one ends after its lifetime here, because it never returns to
- * its pool.
+ * answer an empty statement. If a statement runs, another connection asks the server about the session. A session that is gone or waits for
+ * its client has lost its connection, and both sides are ended. A connection without an answer to its first statement ends after the
+ * connect timeout. Nothing is asked while this process is the slow side: it leaves rows unread or has none to write yet. A free connection
+ * leaves a server that no longer takes writes. A listening connection ends here after its lifetime, because it never returns to its pool.
  */
 function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Timeout {
   const { typed, onlyReads, silentMs = SILENT_MS, lifeMs = LIFE_MS, connectionTimeoutMillis = 0 } = config

@@ -11,9 +11,7 @@ const FILES = ['sslrootcert', 'sslcert', 'sslkey']
 /** Value of sslrootcert for the authorities that the system trusts. */
 const SYSTEM = 'system'
 
-/**
- * Returns what is wrong with the TLS parameters of a connection URL, as a predicate for a sentence about the URL; undefined if nothing is.
- */
+/** Returns what is wrong with the TLS parameters of a connection URL, as a predicate for a sentence about the URL; undefined if nothing is. */
 export function tlsProblemOf(url: string): string | undefined {
   const parameters = new URL(url).searchParams
   const mode = parameters.get('sslmode')
@@ -124,10 +122,7 @@ export function normalizePostgresUrl(text: string): string | undefined {
   return `${scheme}${login}localhost/${encodeURIComponent(database)}?${parameters}`.replaceAll('+', '%20')
 }
 
-/**
- * Reads the hosts of a normalized URL in order, each with its own URL, and the SQL condition that a host must meet; undefined if there is
- * no choice.
- */
+/** Reads the hosts of a normalized URL, each with its own URL, and the SQL condition for a host; undefined without a choice. */
 export function readHosts(text: string) {
   if (!/[?&](?:target_session_attrs|host)=/.test(text)) return undefined
   const { searchParams, hostname, port } = new URL(text)

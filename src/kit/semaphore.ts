@@ -44,10 +44,7 @@ export function makeSemaphore(total: number): Semaphore {
   }
 }
 
-/**
- * Runs `work` for each item in order, `atOnce` of them concurrently. After an error it starts no more items, waits for the running ones,
- * and throws the first error.
- */
+/** Runs `work` for each item in order, `atOnce` concurrently. After an error it starts no more, and throws when the others ended. */
 export async function eachAtOnce<T>(items: Iterable<T>, atOnce: number, work: (item: T) => Promise<void>) {
   // If one worker throws, a generator ends for all workers; the iterator of an array does not.
   const queue = passOn(items)

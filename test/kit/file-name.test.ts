@@ -23,7 +23,7 @@ describe('file names', () => {
     ['\u212a2', 'k2'],
     ['\u017fprint', 'Sprint'],
     ['ride\u200b', 'ride'],
-  ])('that some disk treats as equal have the same key: %j and %j', (one, other) =>
+  ])('names that some disk treats as equal have the same key: %j and %j', (one, other) =>
     expect(foldName(one)).toBe(foldName(other)),
   )
 
@@ -31,13 +31,13 @@ describe('file names', () => {
     ['Normal', 'Normal 2'],
     ['a', 'ä'],
     ['🚴', '🚵'],
-  ])('that every disk tells apart have different keys: %j and %j', (one, other) =>
+  ])('names that every disk tells apart have different keys: %j and %j', (one, other) =>
     expect(foldName(one)).not.toBe(foldName(other)),
   )
 })
 
-describe('the name of a workout file', () => {
-  it('is short, visible and valid on every file system, whatever the service sends', () => {
+describe('workout files', () => {
+  it('a workout file gets a short, visible name that is valid on every file system', () => {
     fc.assert(
       fc.property(wild, wild, (name, fallback) => {
         const stem = makeFileStem(name, fallback)
@@ -67,7 +67,7 @@ describe('the name of a workout file', () => {
     ['x'.repeat(300), 'x'.repeat(90)],
     ['ü'.repeat(300), 'ü'.repeat(45)],
     [null, 'fallback'],
-  ])('is made from %j: %j', (name, stem) => {
+  ])('a workout named %j gets the file name %j', (name, stem) => {
     expect(makeFileStem(name, 'fallback')).toBe(stem)
   })
 

@@ -6,7 +6,7 @@ import { IDENTITY, makeIdentity } from './identity.ts'
 import { openForEach } from './open-for.ts'
 import { openTempDir } from './temp-dir.ts'
 
-describe('a folder that several databases use by mistake', () => {
+describe('owner of a folder', () => {
   const folder = openForEach(() => openTempDir('owner'))
   let dir: string
   beforeEach(() => {
@@ -15,7 +15,7 @@ describe('a folder that several databases use by mistake', () => {
 
   const mark = () => readFile(join(dir, OWNER_FILE), 'utf8')
 
-  it('stays with the first database to claim it; a second one changes nothing and says which file to remove', async () => {
+  it('a folder stays with the first database to claim it; a second one names the file to remove', async () => {
     expect(await claimFolder(dir, IDENTITY)).toBeUndefined()
     const claimed = await mark()
     expect(claimed).toContain(IDENTITY.identity)
@@ -31,14 +31,14 @@ describe('a folder that several databases use by mistake', () => {
     expect(await claimFolder(dir, IDENTITY)).toMatchObject({ run })
   })
 
-  it('belongs to only one of several databases that claim it at the same time', async () => {
+  it('a folder belongs to only one of several databases that claim it at the same time', async () => {
     const databases = Array.from({ length: 20 }, () => makeIdentity())
     const answers = await Promise.all(databases.map((database) => claimFolder(dir, database)))
     expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
     expect(await readdir(dir)).toEqual([OWNER_FILE])
   })
 
-  it('passes to a database restored from a backup, and the old one is refused', async () => {
+  it('a folder passes to a database restored from a backup, and the old one is refused', async () => {
     await claimFolder(dir, IDENTITY)
     const [restored, other] = [makeIdentity(IDENTITY), makeIdentity(IDENTITY)]
     expect(await claimFolder(dir, restored)).toBeUndefined()
@@ -50,14 +50,14 @@ describe('a folder that several databases use by mistake', () => {
     expect(await claimFolder(dir, restored)).toBeDefined()
   })
 
-  it.each(['', 'null'])('is not used if its owner file names no owner: %j', async (text) => {
+  it.each(['', 'null'])('a folder is not used if its owner file names no owner: %j', async (text) => {
     await writeFile(join(dir, OWNER_FILE), text)
     expect(await claimFolder(dir, IDENTITY)).toMatchObject({ run: expect.stringContaining(OWNER_FILE) })
     expect(await mark()).toBe(text)
   })
 
   it.skipIf(process.platform !== 'linux')(
-    'is used without an owner file if none can be written',
+    'a folder is used without an owner file if none can be written',
     async () => {
       // Nobody can create a file there, not even root.
       expect(await claimFolder('/sys', IDENTITY)).toBeUndefined()

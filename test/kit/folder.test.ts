@@ -44,7 +44,7 @@ const OBSTACLES: ReadonlyArray<[what: string, plant: (path: string) => unknown, 
 
 describe.each(OBSTACLES)('%s in the place of a folder', (_, plant, command) => {
   it.each(['openInner', 'makeInner'] as const)(
-    'is refused by %s, which names the command that removes it',
+    '%s refuses the obstacle and names the command that removes it',
     async (how) => {
       const path = join(dir, "a rider's")
       await plant(path)
@@ -71,7 +71,7 @@ describe.each([
   ['a pipe', mkfifo, 'not_a_plain_file'],
   ['a folder', (path: string) => mkdir(path), 'not_a_plain_file'],
 ])('%s in the place of a file', (_, plant, code) => {
-  it('is not opened and not overwritten', async () => {
+  it('an obstacle in the place of a file is not opened and not overwritten', async () => {
     await plant(join(dir, 'a'))
     await closeAfter(await openFolder(dir), async (folder) => {
       await expect(folder.open('a')).rejects.toMatchObject({ code })
@@ -111,7 +111,7 @@ const CHANGES: ReadonlyArray<[name: string, change: (folder: Folder, to: Folder)
   ['rename into it', (folder, to) => to.rename('other', folder, 'came')],
 ]
 
-describe('an open folder that was replaced by a link', () => {
+describe('a folder replaced by a link', () => {
   beforeEach(async () => {
     for (const at of [victim, join(dir, 'a')]) {
       await mkdir(join(at, 'empty'), { recursive: true })
@@ -125,7 +125,7 @@ describe('an open folder that was replaced by a link', () => {
     await symlink(victim, join(dir, 'a'))
   }
 
-  it.skipIf(process.platform !== 'linux')('is still the folder that was opened', async () => {
+  it.skipIf(process.platform !== 'linux')('an open folder stays the same if a link replaces it', async () => {
     const before = await victims()
     await closeAfter(await openFolder(dir), async (root) => {
       const [folder, to] = [await root.openInner('a'), await root.openInner('to')]
@@ -147,7 +147,7 @@ describe('an open folder that was replaced by a link', () => {
     expect(await victims()).toEqual(before)
   })
 
-  it.each(CHANGES)('is detected by %s on a system without paths of file handles', async (_, change) => {
+  it.each(CHANGES)('%s detects the link on a system without paths of file handles', async (_, change) => {
     const before = await victims()
     await closeAfter(await openFolder(dir, { handles: '/nowhere' }), async (root) => {
       const [folder, to] = [await root.openInner('a'), await root.openInner('to')]
@@ -169,7 +169,7 @@ describe.each(['000', '022', '077'])('modes under umask %s', (umask) => {
     return () => process.umask(before)
   })
 
-  it('are the requested modes', async () => {
+  it('new files and folders have the requested modes', async () => {
     const made = join(dir, 'one', 'two')
     await closeAfter(await openFolder(made, { mode: 0o755 }), async (folder) => {
       await (await folder.create('new', 0o644)).close()
@@ -190,7 +190,7 @@ describe.each(['000', '022', '077'])('modes under umask %s', (umask) => {
     expect(await modeOf(join(made, 'shared', 'alike'))).toBe(0o2775)
   })
 
-  it('do not change for an existing folder', async () => {
+  it('an existing folder keeps its mode', async () => {
     await mkdir(join(dir, 'own'))
     chmodSync(join(dir, 'own'), 0o750)
     await (await openFolder(join(dir, 'own'), { mode: 0o755 })).close()

@@ -42,7 +42,7 @@ it.each<[string, (first: AbortController, own: ReturnType<typeof joinSignals>) =
   expect(joinSignals([undefined, second.signal]).signal.reason).toMatchObject({ message: 'too late' })
 })
 
-describe('positions in a stack trace', () => {
+describe('stack traces', () => {
   // The first column of the first line maps to a source, the second to none.
   const WHOLE = {
     version: 3,
@@ -53,11 +53,11 @@ describe('positions in a stack trace', () => {
   }
 
   it.each([
-    ['become those of the source', WHOLE, 1, 'src/main.ts:1:1'],
-    ['stay if they map to no source', WHOLE, 2, 'dist/planted.js:1:2'],
-    ['stay if the source map is invalid', 'no map', 1, 'dist/planted.js:1:1'],
+    ['positions become those of the source', WHOLE, 1, 'src/main.ts:1:1'],
+    ['positions stay if they map to no source', WHOLE, 2, 'dist/planted.js:1:2'],
+    ['positions stay if the source map is invalid', 'no map', 1, 'dist/planted.js:1:1'],
     [
-      'stay if the URL of the source is invalid',
+      'positions stay if the URL of the source is invalid',
       { ...WHOLE, sources: ['http://[.ts'] },
       1,
       'dist/planted.js:1:1',

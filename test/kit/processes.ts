@@ -86,7 +86,7 @@ function watch(child: ChildProcess) {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve({ code, signal, ...printed }))
   })
-  // A failure reaches only those who await the promise.
+  // Nobody has to await the promise; whoever does sees its failure.
   finished.catch(() => undefined)
   return {
     pid: child.pid ?? -1,

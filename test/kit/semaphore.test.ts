@@ -30,7 +30,7 @@ it('a semaphore reuses the units of failed work', async () => {
   expect(await semaphore(10, async () => 'next')).toBe('next')
 })
 
-it('after an error no further item starts, and the error is thrown when the running items have ended', async () => {
+it('eachAtOnce starts no item after an error, and throws it when running items have ended', async () => {
   const begun: number[] = []
   const ended: number[] = []
   const work = async (item: number) => {

@@ -70,8 +70,7 @@ const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY
 /**
  * Reads a FIT file: records, sessions, laps, developer fields, and every other message. Chained parts are read one after another. `head`:
  * the first message of each kind that describes the file, by its name in the profile. `devices`: every device message. `others`: every
- * message except records, sessions and laps. `problem`: why something is missing; of a damaged file the readable part is returned. Never
- * throws.
+ * message except records, sessions and laps. `problem`: why something is missing; a damaged file is read up to the damage. Never throws.
  */
 export function readContents(bytes: Uint8Array) {
   const { parts, records } = readDescribed(bytes)

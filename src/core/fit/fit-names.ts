@@ -6,9 +6,7 @@ const DROPPABLE = /\.(?:fit|fit\.gz|zip)~?$/i
 /** Maximum length of a name without its ending, bytes of UTF-8. File systems allow 255, and a number or `.txt` may be added. */
 const MAX_STEM_BYTES = 200
 
-/**
- * Reports whether the drop folder accepts a file name: `.fit`, `.fit.gz` or `.zip` in any case, including editor backups such as `.fit~`.
- */
+/** Reports whether the drop folder accepts a file name: `.fit`, `.fit.gz` or `.zip` in any case, including editor backups such as `.fit~`. */
 export function isDroppable(name: string): boolean {
   return DROPPABLE.test(name)
 }

@@ -87,10 +87,7 @@ export function isReadable({ size, type }: Pick<Field, 'size' | 'type'>): boolea
   return base !== undefined && size % base.size === 0
 }
 
-/**
- * Returns the size of one value of a field in bytes: the whole field if it is a text or a list of bytes, or if its size does not fit the
- * base type.
- */
+/** Returns the bytes of one value of a field: all of them if it is a text or a list of bytes, or if its size is wrong. */
 export function valueSizeOf({ size, type }: Pick<Field, 'size' | 'type'>): number {
   const base = BASE_TYPES.get(type & TYPE_BITS)
   return base && size % base.size === 0 ? Math.min(base.size, size) : size
@@ -119,10 +116,7 @@ const appReaders = new Map<number, NumberReader | undefined>()
 /** The bytes of a message, and their byte order. */
 type Bytes = { bytes: Uint8Array; definition: { little: boolean } }
 
-/**
- * Reads the value of a developer field by its described type: a number, text or list. Returns its bytes if they do not fit the type;
- * undefined without a value.
- */
+/** Reads a developer field by its described type, or its bytes if they do not fit the type; undefined without a value. */
 export function readAppField(
   message: Bytes,
   place: Pick<DeveloperField, 'offset' | 'size'>,

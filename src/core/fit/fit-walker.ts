@@ -32,7 +32,7 @@ export type PartReader<Part> = {
 export const HEADER_SIZES: readonly number[] = [12, 14]
 const MIN_HEADER = 12
 const CRC_BYTES = 2
-/** Size of the pieces in which bytes are read that only the checksum needs. */
+/** Bytes that only the checksum needs are read in pieces of this size. */
 const PIECE_BYTES = 64 * 1_024
 /** Maximum number of chained parts. A device chains a few; a small file with a million empty parts would block the process for seconds. */
 const MAX_PARTS = 500
@@ -258,10 +258,7 @@ export function readNumber({ bytes, definition }: FitMessage, number: number, si
     : view.getUint32(field.offset, definition.little)
 }
 
-/**
- * Reads a definition. `seen` holds earlier definitions by their bytes, because some devices repeat a few of them before nearly every
- * message.
- */
+/** Reads a definition. `seen`: earlier definitions by their bytes, because some devices repeat a few before nearly every message. */
 function* readDefinition(
   left: number,
   withDeveloperFields: boolean,

@@ -62,9 +62,7 @@ export function beatsReader() {
       const own = time ?? (Number.isNaN(timeS) ? null : timeS + first - start)
       return { fields: { ...fields, eventTimestamp: events }, time: own }
     },
-    /**
-     * Computes the heart rate of each record from the beats since the record before it, NaN without beats; null if the file has no beats.
-     */
+    /** Computes the heart rate of each record from the beats since the record before it, NaN without beats; null if the file has no beats. */
     merge(timesS: Float64Array): Float64Array | null {
       return rates.length > 0 ? mergeRates(timesS, rates) : null
     },

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto'
 import { type DroppedFit, describeFault, type Fault, UnpackError } from './archive.ts'
 import { type FitVerdict, makeFitJudge } from './judge.ts'
 
-/**
- * A FIT file that was read to its end. `contentId` and `sizeBytes` describe the bytes that `open` reads. `cut`: bytes are missing or
- * damaged.
- */
+/** A FIT file read to its end. `contentId` and `sizeBytes` describe the bytes of `open`. `cut`: bytes are missing or damaged. */
 export type ReadFit = DroppedFit & {
   verdict: FitVerdict
   contentId: string

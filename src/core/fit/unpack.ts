@@ -87,10 +87,7 @@ type FileList = {
   bytes: number
 }
 
-/**
- * How deep archives inside an archive are read: exports of services have one level. A deeper archive would be read again for each file in
- * it.
- */
+/** How deep archives inside an archive are read. A deeper archive would be read again for each file in it. */
 const MAX_NESTING = 1
 
 async function readZip(source: ByteSource, list: FileList, nesting: number): Promise<void> {

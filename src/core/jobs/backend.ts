@@ -213,9 +213,7 @@ export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: numb
   throw new MusetteError('queue_pool', 'jobs: open the queue: BullMQ rejected the pool')
 }
 
-/**
- * Returns an error that says what to do for an unreachable queue, a refused login, a replica and a foreign key; any other error as it is.
- */
+/** Returns an error that says what to do for an unreachable queue, a refused login, a replica and a foreign key; any other error as it is. */
 export function asQueueError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   if (errorCode(error) === REFUSED && error.cause) return unreachableQueue('postgres', error.cause)

@@ -5,13 +5,9 @@ import { shorten } from '../../kit/text.ts'
 import { type Backoff, DAY, HOUR, MINUTE, SECOND } from '../../kit/time.ts'
 import type { Config } from '../../program/config/config.ts'
 
-/**
- * Pauses between retries: 5 to 10 s at first, at most 7 to 15 min. That sends few requests in an outage of hours, and notices its end soon.
- */
+/** Pauses between retries: 5 to 10 s at first, at most 7 to 15 min. That sends few requests in an outage of hours, and notices its end soon. */
 export const BACKOFF: Backoff = { firstMs: 10 * SECOND, factor: 3, maxMs: 15 * MINUTE }
-/**
- * How many completed jobs a queue keeps, and for how many seconds. Only people who watch the queue look at them: an hour, about two pages.
- */
+/** How many completed jobs a queue keeps, and for how many seconds. Only people who watch the queue look at them: an hour, about two pages. */
 export const KEEP_COMPLETED = { age: HOUR / SECOND, count: 200 }
 /** How many dead jobs a queue keeps for a person, and for how many seconds: a week, and few enough that an outage cannot fill the disk. */
 export const KEEP_FAILED = { age: (7 * DAY) / SECOND, count: 1_000 }
@@ -27,13 +23,10 @@ export const ATTEMPTS = 6
 const REFRESH_CHECK_EVERY_MS = DAY / 2
 /** How often training info is polled: load and status change within hours. A row is written only on a change. */
 const TRAINING_INFO_EVERY_MS = 1 * HOUR
-/**
- * Interval of the sweep for work that no event announces; a daemon enqueues a sweep for due work within seconds. Each sweep writes to the
- * disk.
- */
+/** Interval of the sweep for work that no event announces. Each sweep writes to the disk. */
 const SWEEP_EVERY_MS = 10 * MINUTE
 
-/** Minimum interval of the scrub: a shorter one would make it most of the work of the queue. */
+/** Minimum interval of the scrub. A shorter interval would make it most of the work of the queue. */
 const MIN_SCRUB_EVERY_MS = MINUTE
 
 /** Spreads the activities to compare per day over the day. Returns the interval and how many to compare each time; undefined for none. */
@@ -93,9 +86,9 @@ export type JobName = keyof CoreCatalog
 export type PayloadOf<N extends JobName> = z.infer<CoreCatalog[N]['payload']>
 
 /**
- * Every kind of job by name: those of core and those of the features. The key of a job keeps it in the queue only once. BullMQ drops a job
- * that is added while another with its key runs. Nothing is lost: the `wanted` rows in Postgres are the source of truth, and the sweep
- * enqueues the remaining ones again.
+ * Every kind of job by name: the jobs of core and of the features. The key of a job keeps it in the queue only once. BullMQ drops a job if
+ * another with its key is running. Nothing is lost: the `wanted` rows in Postgres are the source of truth, and the sweep enqueues the rest
+ * again.
  */
 export type Catalog = Readonly<Record<string, JobDefinition>>
 

@@ -18,8 +18,8 @@ const OVERLAP = 100
 
 /**
  * Updates the schedules of the queue for the ids of all accounts: writes missing, changed, silent and lost ones, and removes those of
- * deleted accounts. The job of a missing schedule runs at once, before the schedule is written. With `atStart`, so do jobs whose schedule
- * has `atStart`.
+ * deleted accounts. The job of a missing schedule runs at once, before the schedule is written. `atStart`: so do jobs whose schedule has
+ * it.
  */
 export async function reconcileSchedules(
   deps: { log: Logger; queues: Queues; catalog: Catalog },
@@ -57,10 +57,7 @@ export async function fetchSchedules(queue: JobQueue): Promise<Map<string, Found
   return found
 }
 
-/**
- * Fetches the verdicts on schedules that are not fine, by id, and the ids of schedules that must not exist. Throws the errors of the
- * backend.
- */
+/** Fetches verdicts on schedules that are not fine, by id, and ids of schedules to remove. Throws the errors of the backend. */
 async function compareSchedules(
   { queues, catalog }: { queues: Queues; catalog: Catalog },
   accounts: readonly number[],
@@ -168,9 +165,7 @@ export async function enqueueDue(deps: { queues: Queues; catalog: Catalog }, dat
 /** Jobs by queue and state, the paused queues, the number of wanted schedules, and the ids of wrong ones. */
 export type QueueFacts = NonNullable<Awaited<ReturnType<typeof inspectQueue>>>
 
-/**
- * Fetches facts about the queue without changing it, even if no daemon runs. Undefined if no daemon has made a queue in this Postgres yet.
- */
+/** Fetches facts about the queue without changing it, even if no daemon runs. Undefined if no daemon has made a queue in this Postgres yet. */
 export async function inspectQueue(input: {
   backend: BackendChoice
   accounts: readonly number[]

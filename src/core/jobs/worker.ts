@@ -25,9 +25,7 @@ import type { Queues } from './queues.ts'
 import { CONNECTION_MS } from './redis.ts'
 import { DUE_JOB, enqueueDue } from './schedules.ts'
 
-/**
- * How many crashes of the process during one job are accepted: repeated deployments cause a few, but more than ten are caused by the job.
- */
+/** How many crashes of the process during one job are accepted: repeated deployments cause a few, but more than ten are caused by the job. */
 const MAX_CRASHES = 10
 /**
  * Maximum number of starts of one job for any reason, as a last resort. The end of a rate-limit wait also counts as a start, so a small
@@ -178,8 +176,8 @@ async function judgeFailed(claimed: ClaimedJob, error: unknown): Promise<Error> 
     return await putBack(claimed, 0)
   }
   if (outcome.kind === 'wait') {
-    // Only this job waits, because another account may use another service. The client refuses early requests to this service. The store
-    // logs once that there is no primary.
+    // Only this job waits: other accounts may use another service, and the client refuses early requests. The store logs a missing primary
+    // once.
     const level = error instanceof RateLimitedError ? 'warn' : 'debug'
     log[level]({ ...fields, waitMs: outcome.waitMs }, 'jobs: job waits without spending an attempt')
     return await putBack(claimed, outcome.waitMs)
@@ -207,9 +205,7 @@ async function putBack({ job, token }: ClaimedJob, pauseMs: number): Promise<Err
   return new DelayedError()
 }
 
-/**
- * Closes a queue or a worker. Disconnects it if that takes too long, because it would reconnect and keep the process alive. Never throws.
- */
+/** Closes a queue or a worker. Disconnects it if that takes too long, because it would reconnect and keep the process alive. Never throws. */
 export async function closeOrDisconnect(part: {
   close(): Promise<unknown>
   disconnect(): Promise<unknown>

@@ -39,10 +39,7 @@ const MAX_PAUSE_MS = 24 * 3_600_000
  */
 const MAX_OF_RUN = 1.5
 
-/**
- * Normalizes a response with its samples (endpoint 8) and derives values from them. `lost` counts values that no column can hold; `drift`
- * has examples.
- */
+/** Normalizes a response (endpoint 8) and derives values from its samples. `lost` counts values that no column can hold. */
 export function normalizeActivity(wire: WireActivity & WithDrift) {
   const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const { main, ...content } = deriveContent(samples, {
@@ -60,10 +57,7 @@ export function normalizeActivity(wire: WireActivity & WithDrift) {
   return { derived, drift: [...wire.drift, ...driftOfDate('summary.start_date', wire), ...drift], lost }
 }
 
-/**
- * Computes everything that is derived from the samples of an activity. `ftp`: threshold power, W; `durationS`: as sent by the service; null
- * if unknown.
- */
+/** Derives values from the samples of an activity. `ftp`: threshold power, W; `durationS`: as sent; null if unknown. */
 export function deriveContent(
   samples: Samples,
   { ftp, durationS }: { ftp: number | null; durationS: number | null },
@@ -191,9 +185,7 @@ export function normalizeSamples(wire: WireSamples) {
   return { samples, extras, drift: [...drift.values()], lost }
 }
 
-/**
- * Reads the numbers of a field; numeric text counts as a number. Any other value is drift, except for times, which `orderByTime` checks.
- */
+/** Reads the numbers of a field; numeric text counts as a number. Any other value is drift, except for times, which `orderByTime` checks. */
 function numbersOf(field: WireSampleField | undefined, name: string, note: NoteDrift) {
   if (!field || field.others.size === 0) return field?.numbers
   const numbers = field.numbers.slice()
@@ -263,8 +255,7 @@ const DURATIONS_S: readonly number[] = [
 /**
  * Computes the exact best mean power for each duration up to the length of the activity, by prefix sums on a one-second grid. A sample
  * fills the seconds that it lasts, gaps count as 0 W, and the last of several samples in one second counts even without power. Samples are
- * in order of time. Uses `p_raw` (power of each second) if the activity has it, otherwise `power`; `source` names the one used. Undefined
- * without power.
+ * in order of time. `source`: `p_raw` (power of each second) if the activity has it, otherwise `power`. Undefined without power.
  */
 export function normalizePowerCurve(
   samples: Samples,

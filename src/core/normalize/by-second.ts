@@ -20,8 +20,7 @@ type SampleSpacing = {
 
 /**
  * Finds the spacing of samples in order of time. A sample lasts until the next one if that is less than two spacings away; otherwise it
- * lasts one spacing and a gap follows. So the gap starts where the first sample is missing, in a recording of every second as well as of
- * every 5 s.
+ * lasts one spacing and a gap follows. So a gap starts where the first sample is missing, whatever the spacing.
  */
 export function measureSampleSpacing({ t, count }: Pick<Samples, 't' | 'count'>): SampleSpacing {
   const seconds = new Float64Array(count)

@@ -114,9 +114,7 @@ function anchorsOf(rows: readonly ZoneFacts[], found: ReadonlyArray<Found | unde
   })
 }
 
-/**
- * Finds the zone of the nearest anchor within 30 days. `anchors` are in order of time; of two equally near anchors the earlier one counts.
- */
+/** Finds the zone of the nearest anchor within 30 days. `anchors` are in order of time; of two equally near anchors the earlier one counts. */
 function nearestOf(anchors: readonly Anchor[], at: number): string | undefined {
   let [low, high] = [0, anchors.length]
   while (low < high) {
@@ -198,7 +196,7 @@ const ABBREVIATION_MINUTES = new Map(
 /** Abbreviations that also name zones with daylight saving time. With timezone_type 3 the zone is meant. */
 const ALSO_ZONES: ReadonlySet<string> = new Set(['WET', 'CET', 'MET', 'EET'])
 const ZONE_NAME = 3
-/** Zone names of three letters. Other such names that luxon knows are abbreviations with another meaning in PHP. */
+/** Zone names of three letters. luxon knows others, but PHP gives those abbreviations another meaning. */
 const SHORT_ZONES: ReadonlySet<string> = new Set([...ALSO_ZONES, 'PRC', 'ROC', 'ROK', 'UCT'])
 
 /** The only format that PHP serialises. Anything more, such as a zone, would contradict `timezone`. */
@@ -213,8 +211,7 @@ const OWN_ZONES: ReadonlySet<string> = new Set(['local', 'system', 'default'])
 /**
  * Normalizes a PHP DateTime (service document, "start_date object") of timezone_type 1 (UTC offset), 2 (abbreviation) or 3 (zone name) to
  * an instant, the zone and the local time. Undefined if the date cannot be read or the zone is unknown, because a guessed hour is worse
- * than none. A local time that occurs twice when clocks go back means the instant nearest to `near` (ms since 1970), or without `near` the
- * first.
+ * than none. A local time that occurs twice when clocks go back means the instant nearest to `near` (ms since 1970), or the first.
  */
 export function normalizeDate(wire: PhpDate, near?: number): Moment | undefined {
   const local = wire.date?.trim() ?? ''

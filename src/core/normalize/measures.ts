@@ -51,9 +51,7 @@ export function normalizeMeasures(
   }
 }
 
-/**
- * Computes movement, work, weighted power and height of an activity or a part of it. Also returns the speeds and the prefix sums of power.
- */
+/** Computes movement, work, weighted power and height of an activity or a part of it. Also returns the speeds and the prefix sums of power. */
 export function measureEffort(recorded: Recorded) {
   const watts = spreadOverSeconds(recorded.power, recorded)
   const powerSums = watts && addUp(watts)
@@ -130,10 +128,7 @@ function measureWork(recorded: Recorded) {
   return { meanPower, workKj: meanPower === null ? null : joules / J_A_KJ }
 }
 
-/**
- * Computes the weighted mean power: the fourth-power mean of 30 s averages that end at each second with power, from second 30 of the
- * activity on.
- */
+/** Computes the fourth-power mean of 30 s averages, which end at each second with power after the first 29 s. */
 function measureWeightedPower({ count, seconds, heldS, power }: Recorded, { sums }: Sums): number | null {
   const first = seconds[0] as number
   let fourths = 0
@@ -272,10 +267,7 @@ const MIN_GAIN_M = 30
 const MIN_LENGTH_M = 300
 const S_AN_HOUR = 3_600
 
-/**
- * A climb: start (s since the first sample), duration including gaps, height gained, length, grade in percent, and ascent rate (VAM) in
- * m/h.
- */
+/** A climb: start (s since the first sample), duration including gaps, height gained, length, grade in percent, and ascent rate (VAM) in m/h. */
 type Climb = Readonly<{
   fromS: number
   durationS: number

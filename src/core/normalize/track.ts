@@ -11,7 +11,7 @@ const NEAR_M = 60
 /** Two tracks are the same route if each has at least this share of its points near the other. */
 const MIN_SHARE = 0.9
 
-/** Units of a degree in which points are stored. */
+/** Points are stored in millionths of a degree. */
 export const UNITS = 1_000_000
 /** Metres per unit of latitude. */
 export const M_A_UNIT = 111_320 / UNITS
@@ -22,10 +22,7 @@ const CELL = 1.01 * REACH
 /** Maximum number of points of an outline: the outlines of 3,000 activities take less than 300 kB in a response. */
 const MAX_OUTLINE = 36
 
-/**
- * Makes a track with a point every 50 m along the positions of samples (latitude and longitude alternate), and an outline of it. Undefined
- * without samples.
- */
+/** Makes a point every 50 m along the positions (latitude and longitude alternate), and an outline. Undefined without samples. */
 export function normalizeTrack({ count, columns }: Pick<Samples, 'count' | 'columns'>): Track | undefined {
   if (count === 0) return undefined
   const points: number[] = []
@@ -59,10 +56,7 @@ export function decodePoints(bytes: Buffer): Int32Array {
   return new Int32Array(new Uint8Array(bytes).buffer)
 }
 
-/**
- * Simplifies a track (Douglas-Peucker, furthest point first) to at most `most` points. Leaves out points closer than `toleranceM` to the
- * line.
- */
+/** Simplifies a track (Douglas-Peucker) to at most `most` points. Leaves out points closer than `toleranceM` to the line. */
 export function simplifyTrack(points: Int32Array, most: number, toleranceM = 0): Int32Array {
   const cosine = cosineOf(points[0] ?? 0)
   // A segment between two kept points, and the point between them furthest from it.

@@ -39,9 +39,7 @@ function parseUpdatedAt(text: string | null | undefined): Date | undefined {
 /** The signature of a rider in training info; null if a field is missing. */
 export type Signature = Readonly<Record<'ftp' | 'ltp' | 'hie' | 'pp', number | null>>
 
-/**
- * Largest difference at which two numbers count as equal: half of the last digit shown. Loads and signature decay a little every second.
- */
+/** Largest difference at which two numbers count as equal: half of the last digit shown. Loads and signature decay a little every second. */
 const SAME_WITHIN: ReadonlyArray<readonly [path: RegExp, within: number]> = [
   [/^signature\.hie$/, 0.005], // kJ
   [/^signature\./, 0.05], // W

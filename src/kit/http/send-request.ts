@@ -8,9 +8,7 @@ const ANSWER_WITHIN_MS = 10 * SECOND
 /** How much of a response body is read, bytes. Only the status counts; the text is for a person who tests a webhook. */
 const READ_BYTES = 4_096
 
-/**
- * The result of a request. `failure`: why it does not count as delivered, without the URL and the response; undefined if it was delivered.
- */
+/** The result of a request. `failure`: why it does not count as delivered, without the URL and the response; undefined if it was delivered. */
 export type Answer = Readonly<{
   /** undefined without a response */
   status: number | undefined

@@ -52,17 +52,17 @@ function othersOf({ others }: ReturnType<typeof readContents>) {
   return named
 }
 
-describe('the contents of a FIT file', () => {
+describe('FIT contents', () => {
   const folder = new URL('../../../../shared/fit/', import.meta.url)
   const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
   for (const name of sample(real, 3)) {
-    it(`equal what @garmin/fitsdk reads in the real file ${name}`, () => {
+    it(`all fields equal what @garmin/fitsdk reads in the real file ${name}`, () => {
       const { laps, devices } = expectSame(readFileSync(new URL(name, folder)))
       expect(laps.length + devices.length).toBeGreaterThan(0)
     })
   }
 
-  it('equal what @garmin/fitsdk reads, with laps, sensors and developer fields', () => {
+  it('laps, sensors and developer fields equal what @garmin/fitsdk reads', () => {
     expect(expectSame(ride)).toMatchObject({
       ...{ parts: 1, problem: null },
       records: { count: 600 },
@@ -73,7 +73,7 @@ describe('the contents of a FIT file', () => {
     expect(laps[1]?.developerFields).toEqual({ note: 'lap 2', lap_score: 1_001 })
   })
 
-  it('include each chained part with its own developer fields', () => {
+  it('each chained part keeps its own developer fields', () => {
     const both = readContents(Buffer.concat([ride, rich, rich]))
     expect(both).toMatchObject({ parts: 3, records: { count: 840 }, problem: null })
     expect([both.sessions, both.laps, both.described].map(({ length }) => length)).toEqual([5, 9, 8])
@@ -85,14 +85,14 @@ describe('the contents of a FIT file', () => {
     expect(undescribed.described.at(-1)).toMatchObject({ fields: {}, values: [[1, 2]] })
   })
 
-  it('end at the last record, even if the clock jumped ahead before it', () => {
+  it('an activity ends at its last record, even if the clock jumped ahead before', () => {
     const at = (second: number) => [0x02, ...littleEndian(T0 + second)]
     const records = [0x42, 0, 0, 20, 0, 1, 253, 4, 0x86, ...at(0), ...at(90_000_000), ...at(2)]
     const { endedAt, startedAt } = readContents(wrap([...FILE_ID_ACTIVITY, ...records]))
     expect(Number(endedAt) - Number(startedAt)).toBe(2_000)
   })
 
-  it('are read up to the damage, and `problem` says what is wrong', () => {
+  it('a damaged file is read up to the damage, and `problem` says what is wrong', () => {
     for (let size = 0; size < rich.length; size += 97) {
       const { laps, records, problem } = readContents(rich.subarray(0, size))
       expect([size, problem]).toEqual([size, expect.any(String)])
@@ -115,7 +115,7 @@ describe('the contents of a FIT file', () => {
     })
   })
 
-  it('leave out fields of odd types that cannot be read, and name them', () => {
+  it('a field of an odd type that cannot be read is left out and named', () => {
     const lap = [
       ...[
         0x43, 0, 1, 0, 19, 7, 253, 4, 0x86, 19, 2, 0x84, 20, 3, 0x84, 15, 4, 0x88, 200, 8, 0x8f, 41, 0, 0x86,
@@ -132,7 +132,7 @@ describe('the contents of a FIT file', () => {
     ])
   })
 
-  it('follow the latest definition, even among more definitions than any device has', () => {
+  it('each message follows its latest definition, among more than any device has', () => {
     const first = 0xf000
     const kinds = Array.from({ length: 600 }, (_, n) => first + n).flatMap((n) => [n, first + (n % 3), n])
     const message = (n: number) => [0x43, 0, 0, n & 0xff, n >> 8, 1, n % 200, 1, 0x02, 0x03, n % 251]
@@ -144,7 +144,7 @@ describe('the contents of a FIT file', () => {
   })
 })
 
-describe('a FIT file with more content than any device writes', () => {
+describe('FIT limits', () => {
   const define = (number: number, fields: readonly number[][]) =>
     Buffer.from([0x43, 0, 0, number, 0, fields.length, ...fields.flat()])
   const [lists, bytes] = [0x0d, 0x02].map((type) => Array.from({ length: 250 }, (_, at) => [at, 1, type]))
@@ -160,7 +160,7 @@ describe('a FIT file with more content than any device writes', () => {
     ],
     ['lists in records', [define(20, lists ?? []), many(4_100, 250)], 25_000],
     ['messages with hundreds of fields', [define(200, bytes ?? []), many(12_100, 250)], 90],
-  ])('is read in part and says how much is left out: %s', (_, data, left) => {
+  ])('a file with too much content is read in part and says how much is left out: %s', (_, data, left) => {
     const { problem } = readContents(wrap(Buffer.concat([Buffer.from(FILE_ID_ACTIVITY), ...data])))
     const [, count] =
       /^(\d+) messages or values are left out because no device writes so many$/.exec(problem ?? '') ?? []
@@ -168,14 +168,14 @@ describe('a FIT file with more content than any device writes', () => {
   })
 })
 
-describe('the FIT profile', () => {
+describe('FIT profile', () => {
   const NUMERIC = /^(s|u)int|^float|^byte$/
   const plain = (value: unknown, none: number) => {
     const [one, ...more] = [value].flat()
     return more.length > 0 || typeof one !== 'number' ? none : one
   }
 
-  it('has the same messages and fields as @garmin/fitsdk', () => {
+  it('the profile has the same messages and fields as @garmin/fitsdk', () => {
     const sdk = Object.values(Profile.messages).map((message) => {
       // The protocol does not scale the messages that describe developer fields.
       const isScaled = message.num !== 206 && message.num !== 207
@@ -194,7 +194,7 @@ describe('the FIT profile', () => {
     expect([...MESSAGES].map(([number, { name, fields }]) => [number, name, [...fields]])).toEqual(sdk)
   })
 
-  it('has the same value names as @garmin/fitsdk', () => {
+  it('the profile has the same value names as @garmin/fitsdk', () => {
     const ours = {
       ...{ manufacturer: names.MANUFACTURERS, garminProduct: names.GARMIN_PRODUCTS, event: names.EVENTS },
       ...{ subSport: names.SUB_SPORTS, eventType: names.EVENT_TYPES, lapTrigger: names.LAP_TRIGGERS },

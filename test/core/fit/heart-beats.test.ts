@@ -11,8 +11,8 @@ function mergeWithSdk(bytes: Uint8Array): number[] {
   return (messages.recordMesgs ?? []).map(({ heartRate }) => Number(heartRate ?? Number.NaN))
 }
 
-describe('the heart rate from beats that a strap stored', () => {
-  it('equals the heart rate that @garmin/fitsdk merges into the records', () => {
+describe('heart beats that a strap stored', () => {
+  it('heart rate from beats equals what @garmin/fitsdk merges into the records', () => {
     const random = makeRandom(20_261_126)
     for (let round = 0; round < 30; round++) {
       const beats: Array<[number, number]> = []
@@ -27,7 +27,7 @@ describe('the heart rate from beats that a strap stored', () => {
     }
   })
 
-  it('is unknown without beats, or if no message places the beats in time', () => {
+  it('heart rate from beats is unknown without beats, or if they have no time', () => {
     expect(readContents(makeSwimFit({ seconds: 60, beats: [] })).records.beatsHr).toBeNull()
     const record = [0x42, 0, 0, 20, 0, 1, 253, 4, 0x86, 0x02, ...littleEndian(T0)]
     const hr = [0x43, 0, 0, 132, 0, 2, 6, 2, 0x02, 10, 3, 0x0d, 0x03, 90, 91, 1, 0x20, 0]

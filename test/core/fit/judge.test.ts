@@ -87,7 +87,7 @@ describe('the judge of FIT files', () => {
     }
   })
 
-  it('checks every chained part', () => {
+  it('checks every chained part of a file', () => {
     const chained = Buffer.concat([ride, second])
     expect(judgeFit(chained)).toMatchObject({ verdict: 'whole', startedAt, records: 660 })
     const damaged = Buffer.from(chained)

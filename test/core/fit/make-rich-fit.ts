@@ -4,9 +4,8 @@ const T0 = Date.UTC(2026, 2, 11, 16)
 const at = (seconds: number) => new Date(T0 + seconds * 1_000)
 
 /**
- * Makes a FIT activity with the messages that real head units write besides records: four laps, two sessions, five devices of which one
- * loses battery and one is replaced, and four developer fields of two apps in records, laps and session. The same input gives the same
- * bytes.
+ * Makes a FIT activity with the messages that real head units write besides records: four laps, two sessions, five devices (one loses
+ * battery, one is replaced), and four developer fields of two apps in records, laps and session. The same input gives the same bytes.
  */
 export function makeRichFit(input: { seconds?: number } = {}): Buffer {
   const seconds = input.seconds ?? 120

@@ -64,7 +64,7 @@ const field = (name: string | null, fieldNumber: number, records: number[] | nul
   ...{ name, fieldNumber, records, values },
 })
 
-describe('an odd value in a FIT file', () => {
+describe('odd FIT values', () => {
   it.each<[string, Made[], object]>([
     [
       'a developer field before its description',
@@ -168,12 +168,12 @@ describe('an odd value in a FIT file', () => {
       },
     ],
     ['no field of a wrong size if it has no value', [record(0, [[3, UINT16, [0xff]]])], NOTHING],
-  ])('is available in SQL: %s', (_, messages, expected) => {
+  ])('SQL gets an odd value: %s', (_, messages, expected) => {
     const rows = rowsOf(make(messages))
     expect(rows).toEqual({ ...rows, ...expected })
   })
 
-  it('is read as @garmin/fitsdk reads it, or is named as left out', () => {
+  it('an odd value is read as @garmin/fitsdk reads it, or named as left out', () => {
     const next = makeRandom(20_261_126)
     const random = (below: number) => Math.floor(next() * below)
     const types = [0x00, 0x01, 0x02, 0x83, 0x84, 0x85, 0x86, 0x88, 0x89, 0x0a, 0x8b, 0x8c, 0x0d]

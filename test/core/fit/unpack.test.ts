@@ -48,8 +48,8 @@ const codeOf = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => 
   return fault ? `${fault.verdict} ${fault.code}` : 'files'
 }
 
-describe('a dropped file', () => {
-  it('is accepted by its ending, in upper or lower case', () => {
+describe('dropped files', () => {
+  it('a dropped file is accepted by its ending, in upper or lower case', () => {
     const names = ['a.fit', 'a.FIT', 'a.Fit.GZ', 'a.zip', 'a.ZIP', 'a.fit~']
     const others = ['a.gz', 'a.tcx', 'fit', 'a.fit.txt', 'a.fit.part']
     expect([...others, ...names].filter(isDroppable)).toEqual(names)
@@ -66,8 +66,8 @@ it.each([
   expect(await codeOf(name, Buffer.concat([packed.subarray(0, 300), Buffer.alloc(500)]))).toMatch(/^unready /)
 })
 
-describe('a zip archive', () => {
-  it('gives each file a clean, unique base name', async () => {
+describe('zip archives', () => {
+  it('each file in an archive gets a clean, unique base name', async () => {
     const paths = ['../../etc/cron.d/x.fit', '/abs/x.fit', 'C:\\rides\\x.fit']
     const [long, cut] = [300, 100].map((length) => `${'ü'.repeat(length)}.fit`)
     const names = [...paths, 'a/\u0007b:c\u202e.fit', '...fit', 'ü/Fahrt ☀.fit', String(long)]
@@ -76,7 +76,7 @@ describe('a zip archive', () => {
     expect(await endsOf('a.zip', zip)).toEqual(cleaned.map((name) => `${name} ride`))
   })
 
-  it('is refused if its directory lists too many files, without reading them', async () => {
+  it('an archive of too many files is refused without reading them', async () => {
     const zip = makeZip(Array.from({ length: 30 }, (_, n) => ({ name: `${n}.jpg`, bytes: ride, method: 0 })))
     const source = sourceOf(zip)
     let opened = 0
@@ -90,7 +90,7 @@ describe('a zip archive', () => {
     expect(opened).toBe(2)
   })
 
-  it('is refused if its files are too large in total', async () => {
+  it('an archive is refused if its files are too large in total', async () => {
     const zip = makeZip([1, 2, 3].map((n) => ({ name: `${n}.fit`, bytes: ride })))
     const codeWithin = (totalBytes: number) => codeOf('a.zip', zip, { ...DROP_LIMITS, totalBytes })
     expect(await codeWithin(ride.length * 3)).toBe('files')
@@ -107,7 +107,7 @@ it('an archive is refused if it is a zip bomb, whatever its header says', async 
   expect(await codeOf('a.zip', lying)).not.toBe('files')
 })
 
-describe('each dropped FIT file', () => {
+describe('FIT files in archives', () => {
   const inner = makeZip([
     { name: 'one.fit', bytes: ride },
     { name: 'x/two.fit.gz', bytes: gzipSync(other) },
@@ -180,7 +180,7 @@ describe('each dropped FIT file', () => {
     ],
   ]
 
-  it.each(CASES)('has its own result: %s', async (_, name, bytes, ends) => {
+  it.each(CASES)('each dropped FIT file has its own result: %s', async (_, name, bytes, ends) => {
     expect(await endsOf(name, bytes)).toEqual(ends)
   })
 })

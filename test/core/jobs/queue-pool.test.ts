@@ -49,7 +49,7 @@ it('a queue is unreachable if the server has no free connection', async () => {
   expect(asQueueError(other)).toBe(other)
 })
 
-describe('a queue in Postgres', () => {
+describe('queue in Postgres', () => {
   const states = (sqlstate: string) => `raise exception using errcode = '${sqlstate}', message = 'as told'`
   it.each([
     ['a read-only server', '25006', 'ECONNREFUSED'],
@@ -60,17 +60,20 @@ describe('a queue in Postgres', () => {
     ['a disk error', '58030', 'ECONNREFUSED'],
     ['a damaged page', 'XX001', 'ECONNREFUSED'],
     ['a missing table', '42P01', '42P01'],
-  ])('pauses before it reports %s (%s), and keeps the connection', async (_what, sqlstate, code) => {
-    const { pool, pauses } = openPool()
-    const pid = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0]
-    const before = await pid()
-    const failing = pool.query(`do $$ begin ${states(sqlstate)}; end $$`)
-    await expect(failing).rejects.toMatchObject({ code, message: expect.stringContaining('as told') })
-    expect(pauses).toEqual([1_000])
-    expect(await pid()).toEqual(before)
-  })
+  ])(
+    'the queue pauses before it reports %s (%s), and keeps the connection',
+    async (_what, sqlstate, code) => {
+      const { pool, pauses } = openPool()
+      const pid = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0]
+      const before = await pid()
+      const failing = pool.query(`do $$ begin ${states(sqlstate)}; end $$`)
+      await expect(failing).rejects.toMatchObject({ code, message: expect.stringContaining('as told') })
+      expect(pauses).toEqual([1_000])
+      expect(await pid()).toEqual(before)
+    },
+  )
 
-  it('pauses before it reports a refused connection, but not a BullMQ result', async () => {
+  it('the queue pauses before it reports a refused connection, but not a BullMQ result', async () => {
     const gone = openPool(Object.assign(new URL(database.url), { pathname: '/no_such_database' }).href)
     for (const work of [() => gone.pool.connect(), () => gone.pool.query('select 1')])
       await expect(work()).rejects.toMatchObject({ code: 'ECONNREFUSED' })

@@ -79,7 +79,7 @@ function type(command: string, password: string): Promise<string> {
   })
 }
 
-describeWithRedis('a queue in several Redis servers', () => {
+describeWithRedis('queue in several Redis servers', () => {
   const groups: Record<string, RedisGroup> = {}
   beforeAll(async () => {
     const opened = await Promise.all([openCluster(FOREIGN), openSentinels()])
@@ -94,7 +94,7 @@ describeWithRedis('a queue in several Redis servers', () => {
   }
 
   it.each(['cluster', 'sentinels'])(
-    'is checked on each primary, and the suggested commands repair it: %s',
+    'each primary is checked, and the suggested commands repair it: %s',
     async (kind) => {
       const { config, primary, password, openUrl } = groupOf(kind)
       const redis = connectTo(primary.port, password)
@@ -115,7 +115,7 @@ describeWithRedis('a queue in several Redis servers', () => {
     },
   )
 
-  it('connects while some slots of a Cluster have no primary', async () => {
+  it('a worker connects while some slots of a Cluster have no primary', async () => {
     const { url, servers } = groupOf('cluster')
     const nodes = await fetchRedisFacts(url)
     const clients = servers.map(({ port }) => connectTo(port))
@@ -134,7 +134,7 @@ describeWithRedis('a queue in several Redis servers', () => {
   })
 
   it.each(['cluster', 'sentinels'])(
-    'polls again within seconds of losing a primary, and loses or repeats nothing: %s',
+    'polls continue within seconds of losing a primary, and no job is lost or doubled: %s',
     async (kind) => {
       const { url, primary } = groupOf(kind)
       const { jobs, polls, fetched, twice, inspect } = await open(url)
@@ -163,7 +163,7 @@ describeWithRedis('a queue in several Redis servers', () => {
     },
   )
 
-  it('needs only the rights in the docs, and keeps to its prefix', async () => {
+  it('a queue needs only the rights in the docs, and keeps to its prefix', async () => {
     const server = await openOwnRedis()
     release.defer('server', () => server.close())
     const redis = connectTo(server.port)

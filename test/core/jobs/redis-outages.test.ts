@@ -61,8 +61,8 @@ const schedulesOf = async (jobs: Jobs) => (await jobs.queues()[0]?.getJobSchedul
 const enqueue = (jobs: Jobs, accountId: number) =>
   jobs.enqueue('poll-activities', [{ accountId }]).catch(() => 0)
 
-describeWithRedis('a queue in Redis', () => {
-  it('replaces dead connections, and can be closed with one', async () => {
+describeWithRedis('queue in Redis', () => {
+  it('dead connections are replaced, and do not keep the queue from closing', async () => {
     const polled: number[] = []
     const line = await openForTest(openLine(server.url))
     const jobs = await open(line.url, { silentMs: 500, poll: (id) => void polled.push(id) })
@@ -74,7 +74,7 @@ describeWithRedis('a queue in Redis', () => {
     await jobs.close()
   })
 
-  it('continues at the new primary after a failover, and reports the old one as read-only', async () => {
+  it('a queue continues at the new primary after a failover, and reports the old one as read-only', async () => {
     const second = await openForTest(openOwnRedis())
     const line = await openForTest(openLine(server.url))
     const polled: number[] = []
@@ -92,7 +92,7 @@ describeWithRedis('a queue in Redis', () => {
     await eventually(() => enqueue(jobs, 8).then(() => polled.includes(8)), { what: 'a poll after' })
   })
 
-  it('reports a key overwritten by another program, and its command repairs the queue', async () => {
+  it('a key overwritten by another program is reported, and the suggested command repairs the queue', async () => {
     const jobs = await open(server.url)
     await jobs.keepSchedules()
     const before = await schedulesOf(jobs)
@@ -112,7 +112,7 @@ describeWithRedis('a queue in Redis', () => {
     expect(await redis.get(`{musette-${IDENTITY}}:${OTHER}:polls:id`)).toBe('1')
   })
 
-  it('belongs to one database: two databases in one Redis keep their schedules', async () => {
+  it('two databases in one Redis keep their own schedules', async () => {
     const one = await open(server.url, { accounts: [1, 2] })
     const two = await open(server.url, { line: OTHER, accounts: [3] })
     for (const jobs of [one, two, one, two]) await jobs.keepSchedules()
@@ -121,7 +121,7 @@ describeWithRedis('a queue in Redis', () => {
     expect(second).toBeGreaterThan(0)
   })
 
-  it('removes only keys of 1.0.0, and only if no worker of 1.0.0 is connected', async () => {
+  it('only keys of 1.0.0 are removed, and only if no worker of 1.0.0 is connected', async () => {
     const plant = async () => {
       await redis.hset('musette:polls:meta', 'opts.maxLenEvents', '10000')
       await redis.hset('musette:polls:repeat:sweep', 'every', '10000')

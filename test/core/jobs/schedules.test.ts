@@ -33,7 +33,7 @@ describeJobs('schedules', (rig) => {
     return { jobs, polled }
   }
 
-  it('follow the accounts: a new one is polled at once, a removed one no longer', async () => {
+  it('schedules follow the accounts: a new one is polled at once, a removed one no longer', async () => {
     let ids = [1, 12]
     const { jobs, polled } = await openPolling(() => ids)
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1, 12))
@@ -48,7 +48,7 @@ describeJobs('schedules', (rig) => {
     await eventually(() => polled.includes(2), { what: 'the new account was polled' })
   })
 
-  it('survive a restart, and run at once if their interval changed', async () => {
+  it('schedules survive a restart, and run at once if their interval changed', async () => {
     const input = { roles: schedulerOnly, accounts: async () => [1] }
     const nextRuns = async (jobs: Opened) =>
       (await pollsOf(jobs).getJobSchedulers(0, -1)).map(({ next }) => next).toSorted()
@@ -65,7 +65,7 @@ describeJobs('schedules', (rig) => {
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
   })
 
-  it('start no poll while another one is running', async () => {
+  it('no poll of an account starts while another one is running', async () => {
     let running = 0
     let most = 0
     let ended = 0
@@ -90,7 +90,7 @@ describeJobs('schedules', (rig) => {
     expect(most).toBe(1)
   })
 
-  it('keep the interval of a job over restarts, unless it runs at each start', async () => {
+  it('a job keeps its interval over restarts, unless it runs at each start', async () => {
     const accounts = async () => [1]
     const ran: string[] = []
     const count = (name: string) => async () => void ran.push(name)
@@ -113,7 +113,7 @@ describeJobs('schedules', (rig) => {
     expect(ran.filter((name) => name === 'sweep').length).toBeGreaterThanOrEqual(3)
   })
 
-  it('are kept while overdue if their job waits, and repaired if it was lost', async () => {
+  it('an overdue schedule is kept while its job waits, and repaired if the job was lost', async () => {
     const catalog = catalogOf(200)
     const jobs = await rig().open({ roles: schedulerOnly, catalog, accounts: async () => [1] })
     const queue = pollsOf(jobs)
@@ -127,7 +127,7 @@ describeJobs('schedules', (rig) => {
     expect(await nextRun()).toBeGreaterThan(before)
   })
 
-  it('stay as they are if the accounts cannot be read', async () => {
+  it('schedules stay as they are if the accounts cannot be read', async () => {
     let broken = false
     const accounts = async () => {
       if (broken) throw new Error('store: find accounts: no connection')

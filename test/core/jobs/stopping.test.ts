@@ -24,7 +24,7 @@ describeJobs('stopping jobs', (rig) => {
     return { jobs, started: () => started }
   }
 
-  it('lets another worker finish the job of a killed one', async () => {
+  it('another worker finishes the job of a killed worker', async () => {
     const script = fileURLToPath(new URL('crashing-worker.ts', import.meta.url))
     const execArgv = ['--import', 'tsx']
     const child: ChildProcess = fork(script, [JSON.stringify(rig().choice)], { execArgv })
@@ -41,7 +41,7 @@ describeJobs('stopping jobs', (rig) => {
     expect(done).toEqual([1])
   })
 
-  it('aborts a running job, waits for it and returns it to the queue', async () => {
+  it('a closing worker aborts a running job, waits for it and returns it to the queue', async () => {
     const { jobs } = await runFetch(async (_id, { signal }) => {
       await untilAbort(signal)
       throw signal.reason
@@ -56,7 +56,7 @@ describeJobs('stopping jobs', (rig) => {
     expect(rig().lines.filter(({ level }) => level >= 40)).toEqual([])
   })
 
-  it('aborts a job that lost its lock', async () => {
+  it('a job that lost its lock is aborted', async () => {
     let isTold = false
     const fetch: Fetch = async (_id, { signal }) => {
       await untilAbort(signal)
@@ -67,7 +67,7 @@ describeJobs('stopping jobs', (rig) => {
     await eventually(() => isTold, { what: 'the job is told' })
   })
 
-  it('never runs a job twice at once if its lock expired before it started', async () => {
+  it('a job whose lock expired before it started never runs twice at once', async () => {
     const running = new Map<number, number>()
     let most = 0
     const done = new Set<number>()
@@ -85,7 +85,7 @@ describeJobs('stopping jobs', (rig) => {
     expect(most).toBe(1)
   })
 
-  it('waits briefly for a job that ignores the signal, but not forever for one that hangs', async () => {
+  it('a closing worker waits briefly for a job that ignores the signal, but not forever', async () => {
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       finish = resolve
@@ -103,7 +103,7 @@ describeJobs('stopping jobs', (rig) => {
     expect(rig().lines.some(({ level, running }) => level === 40 && running === 1)).toBe(true)
   })
 
-  it('starts no further job once the daemon stops', async () => {
+  it('no further job starts once the daemon stops', async () => {
     const stop = new AbortController()
     const aborted: boolean[] = []
     const fetch: Fetch = async (_id, { signal }) => {
@@ -119,7 +119,7 @@ describeJobs('stopping jobs', (rig) => {
     expect((await after.counts()).fetches).toMatchObject({ completed: 1, waiting: 1, active: 0 })
   })
 
-  it('refuses jobs once closed, and may be closed twice', async () => {
+  it('a closed queue refuses jobs, and may be closed twice', async () => {
     const jobs = await rig().open({ roles: idle })
     await Promise.all([jobs.close(), jobs.close()])
     await expect(jobs.enqueue('fetch-activity', [ride(1)])).rejects.toMatchObject({ code: 'queue_closed' })

@@ -29,7 +29,7 @@ describeJobs('the worker', (rig) => {
     return { jobs, counted }
   }
 
-  it('retries after a transient error, which costs an attempt', async () => {
+  it('retries a job after a transient error, which costs an attempt', async () => {
     const passing = new TransientError('service_timeout', 'service: fetch: timed out')
     const { jobs, counted } = await openFailing((run) => (run < 3 ? passing : undefined))
     const job = await only('completed', jobs)
@@ -139,7 +139,7 @@ describeJobs('the worker', (rig) => {
     expect(job.stacktrace?.join()).toContain('work.test.ts')
   })
 
-  it('runs a job only once while it is queued, and accepts it again when it is done', async () => {
+  it('runs a queued job only once, and accepts it again when it is done', async () => {
     const producer = await rig().open({ roles: { scheduler: false, worker: false } })
     await expect(producer.enqueue('fetch-activity', [ride(4), ride(-1)])).rejects.toThrow()
     expect(await producer.enqueue('fetch-activity', [ride(1), ride(1), ride(2)])).toBe(2)

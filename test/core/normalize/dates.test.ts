@@ -5,7 +5,7 @@ import { readTable, readWords } from '../../kit/table.ts'
 const instantOf = (date: string, timezoneType: number, timezone: string) =>
   normalizeDate({ date, timezoneType, timezone })?.instant.toISOString()
 
-describe('a PHP date', () => {
+describe('PHP dates', () => {
   it.each(
     readTable(`
       a UTC offset | 2024-05-01 08:00:00.000000 | 1 | +02:00 | 2024-05-01T06:00:00.000Z
@@ -31,11 +31,11 @@ describe('a PHP date', () => {
       the year 10000 in UTC | 9999-12-31 20:00:00.000000 | 3 | -10:00 |
       an unknown zone | 2024-05-01 08:00:00.000000 | 3 | Nowhere/Town |
       no zone | 2024-05-01 08:00:00.000000 | 3 | |`),
-  )('with %s: %s (type %s, "%s") is %s', (_what, date = '', type, timezone = '', instant) => {
+  )('a date with %s: %s (type %s, "%s") is %s', (_what, date = '', type, timezone = '', instant) => {
     expect(instantOf(date, Number(type), timezone) ?? '').toBe(instant)
   })
 
-  it('that occurs twice means the first instant, or the one nearest to a known time', () => {
+  it('a local time that occurs twice means the first instant, or the one nearest to a known time', () => {
     expect(instantOf('2024-10-27 02:30:00.000000', 3, 'Europe/Berlin')).toBe('2024-10-27T00:30:00.000Z')
     const date = { date: '2024-10-27 02:30:00.000000', timezoneType: 3, timezone: 'Europe/Berlin' }
     const near = (time: string) => normalizeDate(date, Date.parse(time))?.instant.toISOString()
@@ -44,12 +44,12 @@ describe('a PHP date', () => {
     expect(near('2024-10-27T00:30:02Z')).toBe('2024-10-27T00:30:00.000Z')
   })
 
-  it('cannot be read if PHP uses the abbreviation for another zone', () => {
+  it('a date cannot be read if PHP uses its abbreviation for another zone', () => {
     const names = readWords('ACT AET AGT BET CNT CTT ECT IET MIT NET PLT PNT PRT VST')
     expect(names.filter((name) => instantOf('2024-05-01 08:00:00.000000', 2, name))).toEqual([])
   })
 
-  it('of type 2 has the offset that PHP gives its abbreviation', () => {
+  it('a zone abbreviation has the offset that PHP gives it', () => {
     const hours = `
       UTC 0, GMT 0, Z 0, WET 0, WEST 1, BST 1, IST 2, IDT 3, CET 1, CEST 2, MET 1, MEST 2, EET 2, EEST 3,
       MSK 3, MSD 4, SAST 2, CAT 2, EAT 3, WAT 1, PKT 5, WIB 7, HKT 8, WITA 8, AWST 8, AWDT 9, WIT 9,
@@ -70,11 +70,11 @@ describe('a PHP date', () => {
       +01:00 | 9999-12-31T22:59:59Z | 3600
       +01:00 | 9999-12-31T23:00:00Z |
       -01:00 | 0001-01-01T00:30:00Z |`),
-  )('has its offset only if the local year is 1 to 9999: %s at %s is %s s', (zone = '', at = '', s) => {
+  )('an offset applies only if the local year is 1 to 9999: %s at %s is %s s', (zone = '', at = '', s) => {
     expect(String(offsetSecondsAt(zone, Date.parse(at)) ?? '')).toBe(s)
   })
 
-  it('is drift if it cannot be read, but not if it is missing', () => {
+  it('a date is drift if it cannot be read, but not if it is missing', () => {
     expect(driftOfDate('start_date', { date: 'noon', timezone: 'UTC' })).toEqual([
       { field: 'start_date', kind: 'type', example: 'noon UTC' },
     ])

@@ -34,7 +34,7 @@ function placeOf(spots: readonly Spot[]) {
   return normalizePlace(samples)
 }
 
-describe('a start that the service sends in UTC', () => {
+describe('starts sent in UTC', () => {
   it.each(
     readTable(`
       Auckland | 2026-03-01 19:00:00 | -36.8485, 174.7633 | 2026-03-02 08:00:00 | Pacific/Auckland
@@ -50,13 +50,13 @@ describe('a start that the service sends in UTC', () => {
       Berlin in 1979, without daylight saving time | 1979-07-01 10:00:00 | 52.52, 13.405 | 1979-07-01 11:00:00 | Europe/Berlin
       the Atlantic, by longitude | 2026-03-01 12:00:00 | 40, -40 | 2026-03-01 09:00:00 | Etc/GMT+3
       the 180th meridian | 2026-03-01 12:00:00 | -16.8, 180 | 2026-03-02 00:00:00 | Pacific/Fiji`),
-  )('is shown in the local time of the place: %s', (_where, utc = '', spot = '', local, timezone) => {
+  )('a start gets the local time of its place: %s', (_where, utc = '', spot = '', local, timezone) => {
     const [lat = 0, lng = 0] = spot.split(',').map(Number)
     const at = `${utc.replace(' ', 'T')}.000Z`
     expect(startAt(utc, [lat, lng])).toEqual({ at, local, timezone, timezoneSource: 'position' })
   })
 
-  it('stays UTC without a valid position (0, 0 is none)', () => {
+  it('a start without a valid position stays in UTC (0, 0 is no position)', () => {
     const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezoneType: 3, timezone: 'UTC' })
     for (const spot of [undefined, [0, 0], [Number.NaN, 7], [91, 7], [7, -181]] as const)
       expect(moment && normalizeLocalStart(moment, placeOf(spot ? [spot] : []))).toMatchObject({
@@ -64,7 +64,7 @@ describe('a start that the service sends in UTC', () => {
       })
   })
 
-  it('uses the first valid position of the recording', () => {
+  it('the first valid position of a recording gives the time zone', () => {
     const place = placeOf([[Number.NaN, Number.NaN], [0, 0], AUCKLAND, SAN_FRANCISCO])
     const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezoneType: 3, timezone: 'UTC' })
     expect(moment && normalizeLocalStart(moment, place)).toEqual({
@@ -75,7 +75,7 @@ describe('a start that the service sends in UTC', () => {
     })
   })
 
-  it('uses the position, however the service writes UTC', () => {
+  it('the position gives the time zone, however the service writes UTC', () => {
     for (const timezone of readWords('UTC utc Etc/UTC GMT Z +00:00 Etc/GMT Zulu')) {
       const sent = startAt('2026-03-01 19:00:00', AUCKLAND, { timezoneType: 3, timezone })
       expect(sent).toMatchObject({ timezone: 'Pacific/Auckland', timezoneSource: 'position' })
@@ -155,15 +155,15 @@ function readFacts(text: string, activityId: number): ZoneFacts {
   return facts
 }
 
-describe('the zone of an activity', () => {
+describe('time zones of activities', () => {
   it.each(
     readTable(`
-      is that of the nearest activity, with the offset of its own day | | -30 at Berlin > Europe/Berlin position 1; -20 > Europe/Berlin nearest 1; -9 > Pacific/Auckland nearest 13; 0 at Auckland > Pacific/Auckland position 13; 29 > Pacific/Auckland nearest 12; 31 > UTC unknown 0
-      is the home zone if no activity within 30 days has a zone | America/Toronto | 0 at Auckland > Pacific/Auckland position 13; 30 > Pacific/Auckland nearest 12; 31 > America/Toronto setting -4
-      comes from the offset in its FIT file, named after a known zone | America/Toronto | 0 at Kathmandu > Asia/Kathmandu position 5.75; 1 file 5.75 > Asia/Kathmandu file 5.75; 2 file -4 > America/Toronto file -4; 3 file 9.5 > +09:30 file 9.5; 3.1 > +09:30 nearest 9.5
-      is that of the first position in its FIT file, before its offset | | 0 file 1 in Auckland > Pacific/Auckland position 13; 1 file 1 in Auckland at Kathmandu > Asia/Kathmandu position 5.75; 2 file 1 in Auckland says EDT -4 > EDT service -4
-      is kept if it came from the service or a position | Europe/Berlin | 0 says EDT -4 > EDT service -4; 1 at Auckland was Pacific/Auckland position 13 > Pacific/Auckland position 13
-      is found again if the position of the activity is gone | | 0 was Pacific/Auckland position 13 > UTC unknown 0`),
+      an activity takes the zone of the nearest one, with the offset of its own day | | -30 at Berlin > Europe/Berlin position 1; -20 > Europe/Berlin nearest 1; -9 > Pacific/Auckland nearest 13; 0 at Auckland > Pacific/Auckland position 13; 29 > Pacific/Auckland nearest 12; 31 > UTC unknown 0
+      the home zone applies if no activity within 30 days has a zone | America/Toronto | 0 at Auckland > Pacific/Auckland position 13; 30 > Pacific/Auckland nearest 12; 31 > America/Toronto setting -4
+      the offset in the FIT file is named after a known zone | America/Toronto | 0 at Kathmandu > Asia/Kathmandu position 5.75; 1 file 5.75 > Asia/Kathmandu file 5.75; 2 file -4 > America/Toronto file -4; 3 file 9.5 > +09:30 file 9.5; 3.1 > +09:30 nearest 9.5
+      the first position in the FIT file takes precedence over its offset | | 0 file 1 in Auckland > Pacific/Auckland position 13; 1 file 1 in Auckland at Kathmandu > Asia/Kathmandu position 5.75; 2 file 1 in Auckland says EDT -4 > EDT service -4
+      a zone from the service or a position is kept | Europe/Berlin | 0 says EDT -4 > EDT service -4; 1 at Auckland was Pacific/Auckland position 13 > Pacific/Auckland position 13
+      a zone is found again if the position of the activity is gone | | 0 was Pacific/Auckland position 13 > UTC unknown 0`),
   )('%s', (_, home, text = '') => {
     const lines = text.split(';').map((line) => line.split('>'))
     const options = { home: home || null }

@@ -22,8 +22,8 @@ it('samples become columns in order of time; fields without a column are kept', 
   expect(drift.map(({ field }) => field)).toEqual(['session_data.label', 'session_data.t_scaled'])
 })
 
-describe('numbers that no column can hold', () => {
-  it('become NaN and are reported: infinities and numbers beyond float4', () => {
+describe('numbers out of range', () => {
+  it('infinities and numbers beyond float4 become NaN and are reported', () => {
     const ENDLESS = Number.POSITIVE_INFINITY
     const { samples, drift, extras, lost } = normalizeSamples(
       columns([
@@ -58,7 +58,7 @@ describe('numbers that no column can hold', () => {
     expect(normalizePowerCurve(samples)).toBeUndefined()
   })
 
-  it('drop the sample if they are its time', () => {
+  it('a sample whose time is out of range is dropped and counted', () => {
     const { samples, lost, drift } = normalizeSamples(
       columns([
         { unix_time: 1_000, power: 'strong' },
@@ -79,7 +79,7 @@ describe('numbers that no column can hold', () => {
     expect(normalizeSamples(columns([{ unix_time: 'noon' }])).drift).toMatchObject([{ example: 'noon' }])
   })
 
-  it('include values of a field whose name exceeds 1,000 bytes', () => {
+  it('values of a field whose name exceeds 1,000 bytes are dropped and counted', () => {
     const [kept, long] = ['x'.repeat(1_000), 'x'.repeat(1_001)]
     const { extras, lost, drift } = normalizeSamples(columns([{ unix_time: 1_000, [kept]: 5, [long]: 6 }]))
     expect(extras).toEqual([makeExtra(kept, [5])])
@@ -91,7 +91,7 @@ describe('numbers that no column can hold', () => {
   })
 })
 
-describe('the power curve', () => {
+describe('power curve', () => {
   const step = fc.record({
     gap: fc.integer({ min: 0, max: 20 }),
     watts: fc.integer({ min: -60, max: 1_500 }),
@@ -107,7 +107,7 @@ describe('the power curve', () => {
       })
     })
 
-  it('equals a brute-force search over every window', () => {
+  it('the power curve equals a brute-force search over every window', () => {
     fc.assert(
       fc.property(ride, (points) => {
         const samples = makeSamplesOf(points.map(({ second, watts }) => ({ at: second, power: watts })))
@@ -130,7 +130,7 @@ describe('the power curve', () => {
     )
   })
 
-  it('is flat for a steady power, whatever the sample spacing', () => {
+  it('a steady power gives a flat power curve, whatever the sample spacing', () => {
     for (const [every, power] of [
       [1, 200],
       [2, 200],
@@ -145,7 +145,7 @@ describe('the power curve', () => {
     }
   })
 
-  it('uses `p_raw` if available, and names its source', () => {
+  it('the power curve uses `p_raw` if available, and names its source', () => {
     const samples = makeSamplesOf([{ power: 100 }, { power: 100 }])
     const points = (best: number, mean: number) => [
       { durationS: 1, watts: best },
@@ -156,7 +156,7 @@ describe('the power curve', () => {
     expect(normalizePowerCurve(samples)).toEqual({ source: 'p_raw', points: points(300, 150) })
   })
 
-  it('is missing without power, or if the clock jumps by years', () => {
+  it('a ride without power, or whose clock jumps by years, has no power curve', () => {
     expect(normalizePowerCurve(makeSamplesOf([{}, {}]))).toBeUndefined()
     const jump = makeSamplesOf([{ power: 1 }, { at: 1_700_000_000, power: 2 }])
     expect(normalizePowerCurve(jump)).toBeUndefined()

@@ -73,7 +73,7 @@ describe.runIf(findBinary(['openssl']))('sslmode of DATABASE_URL', () => {
     await expect(store.read(async () => undefined)).rejects.toMatchObject({
       code: 'database_certificate',
       message: expect.stringMatching(
-        /^the certificate of the database comes from an authority .*sslrootcert/,
+        /^the certificate of the database is signed by an unknown authority.*sslrootcert/,
       ),
     })
     await store.close()

@@ -167,7 +167,7 @@ it('NODE_TLS_REJECT_UNAUTHORIZED=0 shows no password to a server with any certif
   const login = await run('login', '--username', 'rider', '--password-stdin')
   const warned = 'NODE_TLS_REJECT_UNAUTHORIZED=0 (environment) has no effect'
   expect(login.stderr).toContain(`musette: ${warned}`)
-  expect(login.stderr).toContain('comes from an authority that is not known here')
+  expect(login.stderr).toContain('is signed by an unknown authority')
   expect(login.code).toBe(4)
   expect((await run('doctor')).stdout).toMatch(/^warning +configuration: NODE_TLS_REJECT_UNAUTHORIZED=0/m)
 })
