@@ -80,7 +80,7 @@ export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Prom
  */
 export function joinSignals(outer: ReadonlyArray<AbortSignal | undefined>, ms?: number) {
   const controller = new AbortController()
-  const over = Object.assign(new Error('the deadline has passed'), { code: 'ETIMEDOUT' })
+  const over = Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })
   const signals = outer.filter((signal) => signal !== undefined)
   const follow = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
   const timer = ms === undefined ? undefined : setTimeout(() => controller.abort(over), ms)

@@ -142,7 +142,7 @@ export type CoreHandlers = { readonly [N in JobName]: Handler<PayloadOf<N>> }
 export function parsePayload<T>(schema: z.ZodType<T>, payload: unknown): T {
   const parsed = schema.safeParse(payload)
   if (parsed.success) return parsed.data
-  const places = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole')
+  const places = parsed.error.issues.map(({ path }) => path.join('.') || 'all of it')
   throw new RejectedError(
     'job_unreadable',
     `cannot read the job payload (${shorten(places.join(', '), 100)}); another version or program shares the queue`,
