@@ -173,7 +173,7 @@ export function connectReason(error: unknown): string {
 const NOT_UP_YET =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ENOTFOUND|EAI_AGAIN|E(HOST|NET)(DOWN|UNREACH)|ETIMEDOUT|57P0[123])$/
 
-/** Messages of the drivers of Postgres and Redis if the other side closes the connection at once, as a proxy without its server does. */
+/** Messages of the drivers of Postgres and Redis if the other side closes the connection at once, as a proxy does without a server. */
 const CLOSED_AT_ONCE: ReadonlySet<string> = new Set([
   'Connection terminated unexpectedly',
   'Connection is closed.',

@@ -26,7 +26,7 @@ export function fitsTimestamp(ms: number): boolean {
   return ms >= FIRST_MS && ms <= LAST_MS
 }
 
-/** Reports whether degrees are a place on earth. Exactly 0, 0 is not, because devices write it without a position. */
+/** Reports whether a latitude and a longitude, degrees, are a place. 0, 0 is not, because devices write it without a position. */
 export function isPosition(lat: number, lng: number): boolean {
   return Math.abs(lat) <= 90 && Math.abs(lng) <= 180 && (lat !== 0 || lng !== 0)
 }

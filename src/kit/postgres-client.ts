@@ -72,7 +72,7 @@ const END_IF_DEAD = IS_DEAD.replace(
 
 /** How long a running statement may be silent before its session is checked, ms. An idle connection is checked after a quarter of that. */
 const SILENT_MS = 20 * SECOND
-/** After how many times SILENT_MS a silent connection ends if the server could not be asked. */
+/** A silent connection ends after this multiple of SILENT_MS if the server could not be asked. */
 const GIVE_UP_AFTER = 30
 /** How long the server may take to answer that check, ms. */
 const ANSWER_WITHIN_MS = 10 * SECOND

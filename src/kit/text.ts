@@ -17,7 +17,7 @@ export function nameControls(text: string): string {
   return text.replace(CONTROL, nameControl)
 }
 
-/** Escapes control characters in the strings of a JSON text as nameControls does. The decoded strings contain only tabs and line breaks. */
+/** Escapes control characters in the strings of a JSON text as nameControls does. Only tabs and line breaks stay. */
 export function nameControlsInJson(json: string): string {
   return json.replace(ESCAPE_OR_CONTROL, (found) => {
     const text = found.startsWith('\\') ? (JSON.parse(`"${found}"`) as string) : found

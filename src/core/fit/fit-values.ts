@@ -6,7 +6,7 @@ import { MESSAGES, type ProfileField } from './profile-fields.ts'
 export type FitValue = number | string | readonly (number | string | null)[]
 export type FitFields = Readonly<Record<string, FitValue>>
 
-/** The size of a base type in bytes, its invalid value, which means no value, and how a value is read. */
+/** A base type: its size in bytes, the value that means no value, and how a value is read. */
 type BaseType = {
   size: number
   nothing: number | bigint

@@ -24,7 +24,7 @@ export const DEVELOPMENT = 255
 export const FIT_EPOCH_S = 631_065_600
 /** Below this, a FIT time counts seconds since the device was switched on, so it gives no date. */
 export const FIRST_ABSOLUTE_TIME = 0x10000000
-/** The invalid value of a FIT time: no time. */
+/** The FIT time that means no time. */
 export const NO_TIME = 0xffffffff
 
 /** Types of FIT files in plain words, by number. */

@@ -61,9 +61,9 @@ export async function unpackDropped(
 }
 
 /**
- * Lists every FIT file in a zip and in the zip archives inside it, by their directories. The bytes of a file are read when it is opened; if
- * they cannot be read, its fault is reported then. Skips other files. Returns `unready` if the directory of the archive is missing. Throws
- * the error of the source if reading fails.
+ * Lists every FIT file in a zip and in the zip archives inside it, by their directories. The bytes of a file are read, and its fault is
+ * reported, when it is opened. Skips other files. Returns `unready` if the directory of the archive is missing. Throws errors of the
+ * source.
  */
 async function unpackZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
   const list: FileList = { limits, files: [], names: new Set(), entries: 0, bytes: 0 }
@@ -87,7 +87,7 @@ type FileList = {
   bytes: number
 }
 
-/** How deep archives inside an archive are read. A deeper archive would be read again for each file in it. */
+/** How deep archives inside an archive are read. Each file in a deeper archive would require reading that archive again. */
 const MAX_NESTING = 1
 
 async function readZip(source: ByteSource, list: FileList, nesting: number): Promise<void> {

@@ -26,7 +26,7 @@ const TRAINING_INFO_EVERY_MS = 1 * HOUR
 /** Interval of the sweep for work that no event announces. Each sweep writes to the disk. */
 const SWEEP_EVERY_MS = 10 * MINUTE
 
-/** Minimum interval of the scrub. A shorter interval would make it most of the work of the queue. */
+/** Minimum interval of the scrub. With a shorter interval, scrubs would be most of the work of the queue. */
 const MIN_SCRUB_EVERY_MS = MINUTE
 
 /** Spreads the activities to compare per day over the day. Returns the interval and how many to compare each time; undefined for none. */

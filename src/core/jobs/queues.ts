@@ -33,7 +33,7 @@ const BACKOFF_TYPE = 'catalog'
 /** Jobs per bulk insert. On Postgres each key holds an advisory lock until commit, and a small server has room for a thousand. */
 const ENQUEUE_BATCH = 250
 
-/** Priorities of BullMQ: smaller runs sooner. The index of a job in its account is added, so that accounts take turns. */
+/** Priorities of BullMQ: smaller runs sooner. The index of a job within its account is added, so that accounts take turns. */
 const PRIORITIES: Readonly<Record<Priority, number>> = { new: 1, normal: 500_000, changed: 1_000_000 }
 const STATES = ['active', 'completed', 'delayed', 'failed', 'prioritized', 'waiting'] as const
 

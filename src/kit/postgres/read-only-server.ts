@@ -29,7 +29,7 @@ export function refuseReadOnlyRole(cause?: unknown): ConfigError {
 }
 
 /**
- * Makes a memory for a pool of servers that take no writes. After a refusal only one connection at a time tries again, after a growing
+ * Makes the state of a pool for servers that take no writes. After a refusal only one connection at a time tries again, after a growing
  * pause; the others get the last error at once. Each attempt may add a line to the log of the server.
  */
 export function makeRefusals() {
