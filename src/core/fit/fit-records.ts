@@ -51,10 +51,7 @@ type OpenField = {
   pair: [Float64Array, Float64Array] | undefined
   others: Map<number, FitValue>
 }
-/**
- * How a field of a definition is read: as one or two numbers of `width` bytes, or as any value if `read` is undefined. `all`: its places in
- * the message if it may hold more values.
- */
+/** How a field is read: as one or two numbers of `width` bytes, or as any value. `all`: its places, if it may hold more values. */
 type Step = { place: Field; field: OpenField; read: NumberReader | undefined; width: number; all: Field[] }
 type Definition = FitMessage['definition']
 
