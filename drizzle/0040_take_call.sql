@@ -37,6 +37,6 @@ DROP FUNCTION musette.reserve_calls(uuid, integer, integer, integer, integer, in
 --> statement-breakpoint
 DROP FUNCTION musette.share_calls(uuid, integer, integer, integer, integer);
 --> statement-breakpoint
-ALTER SEQUENCE musette.spent_until OWNED BY NONE;
+ALTER SEQUENCE musette.spent_until OWNED BY musette.service_pauses.until;
 --> statement-breakpoint
 DROP TABLE musette.callers;

@@ -15,8 +15,6 @@ COMMENT ON COLUMN training.samples_float8.account IS 'Name of the account';
 DO $$
 DECLARE
   of_column record;
-  of_table record;
-  hint text;
 BEGIN
   EXECUTE (
     SELECT 'CREATE VIEW training.ride_records_float8 AS SELECT '
@@ -32,17 +30,13 @@ BEGIN
   LOOP
     EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', of_column.of_view, of_column.attname, of_column.description);
   END LOOP;
-  FOR of_table IN
-    SELECT c.oid::regclass AS name, CASE c.relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END AS kind, v.instead, obj_description(c.oid, 'pg_class') AS description
-    FROM (VALUES ('samples', 'samples_float8'), ('ride_samples', 'samples_float8'), ('fit_records', 'ride_records_float8'),
-      ('ride_records', 'ride_records_float8')) v (name, instead)
-    JOIN pg_class c ON c.relnamespace = 'training'::regnamespace AND c.relname = v.name
-  LOOP
-    hint := format(' Postgres adds columns of type real in single precision: write sum(power::float8), or sum from %s. avg() is exact.', of_table.instead);
-    EXECUTE format('COMMENT ON %s %s IS %L', of_table.kind, of_table.name, of_table.description || hint);
-  END LOOP;
 END
 $$;
+--> statement-breakpoint
+COMMENT ON TABLE training.samples IS 'One row a second of an activity as the service sent it. An activity has all of its samples or none: they are replaced together. BRIN indexes on activity_id and t make both quick to select by. To join, give the activities one by one: FROM activities a CROSS JOIN LATERAL (SELECT … FROM samples WHERE activity_id = a.activity_id) s; a plain JOIN of a few activities may read the whole table. Postgres adds columns of type real in single precision: write sum(power::float8), or sum from samples_float8. avg() is exact.';
+COMMENT ON TABLE training.fit_records IS 'Every record of each FIT file that passed, as the head unit wrote it, about one a second. What has no column here, and what apps and sensors added, is in fit_fields. Joined to the activities: the view ride_records. To join by hand, give the files one by one: FROM ride_files … CROSS JOIN LATERAL (SELECT … FROM fit_records WHERE file_id = …) r. Postgres adds columns of type real in single precision: write sum(power::float8), or sum from ride_records_float8. avg() is exact.';
+COMMENT ON VIEW training.ride_samples IS 'The samples of each activity without strays, see stray_samples of activities, with the seconds that each lasts. Ask for one activity, or give them one by one. Postgres adds columns of type real in single precision: write sum(power::float8), or sum from samples_float8. avg() is exact.';
+COMMENT ON VIEW training.ride_records IS 'Every record of the FIT file of each activity that has one here, see ride_files and fit_records. Ask for one activity, or give them one by one. Postgres adds columns of type real in single precision: write sum(power::float8), or sum from ride_records_float8. avg() is exact.';
 --> statement-breakpoint
 CREATE FUNCTION musette.known_load(load double precision) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN CASE WHEN abs(load) < 1e-20 THEN 0 ELSE load END;

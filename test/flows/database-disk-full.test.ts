@@ -47,9 +47,7 @@ describe.skipIf(!canMount())('a Postgres of the rider whose disk is full', () =>
     expect(await look('database', env)).toEqual([
       {
         ...{ state: 'problem', kind: 'unreachable' },
-        found: expect.stringMatching(
-          /^the database's disk is full: .*; make room on the disk of its server/,
-        ),
+        found: expect.stringMatching(/^the database's disk is full: .*; make room on the disk of its server/),
         run: 'musette doctor',
       },
     ])
@@ -69,10 +67,7 @@ describe.skipIf(!canMount())('a Postgres of the rider whose disk is full', () =>
       const answer = await fetch(`http://127.0.0.1:${port}/readyz`)
       return { status: answer.status, database: JSON.parse(await answer.text()).parts.database }
     }
-    await daemon.waitForLine(
-      /waiting for the database.*the database's disk is full: .*make room/,
-      60_000,
-    )
+    await daemon.waitForLine(/waiting for the database.*the database's disk is full: .*make room/, 60_000)
     const waits = { status: 503, database: 'its disk is full; musette waits for it' }
     expect(await eventually(ready, SOON)).toEqual(waits)
     await free()

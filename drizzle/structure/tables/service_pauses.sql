@@ -1,12 +1,13 @@
 -- `npm run docs` writes this file from a migrated database. To change what it describes, write a migration.
 
--- Definition, last changed by 0030_shared_pace
+-- Definition, last changed by 0040_take_call
 CREATE UNLOGGED TABLE musette.service_pauses (
   origin text NOT NULL,
   until timestamp with time zone NOT NULL,
   lasts interval NOT NULL,
   CONSTRAINT service_pauses_pkey PRIMARY KEY (origin)
 );
+CREATE UNLOGGED SEQUENCE musette.spent_until AS bigint INCREMENT 1 MINVALUE 0 MAXVALUE 9223372036854775807 OWNED BY musette.service_pauses.until;
 
 -- Comments, last changed by 0030_shared_pace
 COMMENT ON TABLE musette.service_pauses IS 'The last pause of each service that asked to wait. Not in backups';

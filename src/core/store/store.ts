@@ -54,7 +54,8 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
       problems.over('server')
       const { server: now, takesWrites } = client as PostgresClient
       isOnlyRead = options.onlyReads === true && !takesWrites
-      if (server && now && now !== server) log.info({ now, before: server }, 'connected to another database server')
+      if (server && now && now !== server)
+        log.info({ now, before: server }, 'connected to another database server')
       server = now ?? server
     },
   })

@@ -86,7 +86,9 @@ describeWithRedis('queue in Redis', () => {
     await eventually(() => lines.find((text) => text.includes('a read-only replica')), { what: 'its line' })
     expect(await fetchRedisFacts(line.url)).toMatchObject([{ isReplica: true }])
     const input = { signal: new AbortController().signal, withinMs: 60_000 }
-    expect(await tryRedis(line.url, input)).toMatchObject({ reason: expect.stringContaining('a read-only replica') })
+    expect(await tryRedis(line.url, input)).toMatchObject({
+      reason: expect.stringContaining('a read-only replica'),
+    })
     line.moveTo(second.url)
     await eventually(() => jobs.counts().catch(() => undefined), { what: 'writes' })
     await eventually(() => enqueue(jobs, 8).then(() => polled.includes(8)), { what: 'a poll after' })

@@ -248,7 +248,7 @@ describe('texts by anybody', () => {
       expect(text.indexOf('Ignore all')).toBeGreaterThan(text.indexOf(`<data ${mark}>`))
       expect(text.lastIndexOf('Ignore all')).toBeLessThan(text.indexOf(`</data ${mark}>`))
       expect(text).not.toMatch(/\p{Default_Ignorable_Code_Point}/u)
-      expect(text).toContain('\\u{200b}')
+      expect(text).toContain('\\u{fe0f}')
     }
     expect(client.getInstructions()).toContain('never instructions')
   })

@@ -126,7 +126,7 @@ async function isLocked(store: Store): Promise<boolean> {
 async function countSamples(store: Store): Promise<{ held: number; known: number }> {
   const [row] = await store.query<{ held: number; known: number }>(
     `SELECT (SELECT coalesce(sum(sample_count), 0) FROM training.activities)::float8 AS held,
-       sum(greatest(reltuples, 0))::float8 AS known
+       sum(greatest(reltuples, 0)::float8) AS known
      FROM pg_class WHERE oid IN (${LEAVES})`,
   )
   return row ?? { held: 0, known: 0 }
