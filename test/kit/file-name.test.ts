@@ -36,8 +36,8 @@ describe('file names', () => {
   )
 })
 
-describe('workout files', () => {
-  it('a workout file gets a short, visible name that is valid on every file system', () => {
+describe('a file name', () => {
+  it('a text of others becomes a short, visible name that is valid on every file system', () => {
     fc.assert(
       fc.property(wild, wild, (name, fallback) => {
         const stem = makeFileStem(name, fallback)
