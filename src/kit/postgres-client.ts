@@ -50,7 +50,7 @@ const SESSION = `pid || ' ' || extract(epoch FROM backend_start)`
  */
 const firstSettings = (pairs: string) =>
   `SET search_path = pg_catalog, pg_temp; BEGIN ISOLATION LEVEL READ COMMITTED; ${setAll(pairs)}; COMMIT;
-  SELECT ${SESSION} AS session, host(inet_server_addr()) || ':' || inet_server_port() AS server,
+  SELECT ${SESSION} AS session, session_user::text AS "sessionUser", host(inet_server_addr()) || ':' || inet_server_port() AS server,
     pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly",
     current_setting('transaction_read_only') = 'on' AND EXISTS (SELECT FROM pg_settings
       WHERE name = 'default_transaction_read_only' AND source IN (${READ_ONLY_ROLE})) AS "isReadOnlyRole"
@@ -58,6 +58,7 @@ const firstSettings = (pairs: string) =>
 type FirstAnswer = Pick<PostgresClient, 'session' | 'server' | 'isReadOnlyRole'> & {
   standby: boolean
   readOnly: boolean
+  sessionUser: string
 }
 
 /** Reports whether a session has lost its client; NULL if the server does not show that. */
@@ -102,6 +103,8 @@ export type ClientConfig = pg.ClientConfig & {
   /** whether it is of no use at a server that is only read; a standby is refused by all that are neither `typed` nor `onlyReads` */
   onlyWrites?: boolean
   onlyReads?: boolean | undefined
+  /** refuses a session of another user than the URL's, as a pooler with a user of its own opens */
+  onlyAsUser?: boolean | undefined
   /** how long it may be silent before it is looked after, for tests, ms */
   silentMs?: number | undefined
   /** replaces LIFE_MS in tests */
@@ -172,7 +175,7 @@ export class PostgresClient extends pg.Client {
   }
 
   private async connectSafely(): Promise<pg.Client> {
-    const { refusals, onlyWrites, onlyReads, typed } = this.#config
+    const { refusals, onlyWrites, onlyReads, onlyAsUser, typed } = this.#config
     refusals?.assertOver()
     const found = await findHost(this.#config)
     // The driver uses these parameters to look up the password in a file.
@@ -190,13 +193,15 @@ export class PostgresClient extends pg.Client {
           server,
           standby,
           readOnly,
+          sessionUser,
           isReadOnlyRole = false,
         } = [results].flat().at(-1)?.rows[0] ?? {}
         Object.assign(this, { session, server, isReadOnlyRole, takesWrites: !readOnly })
         const isRefused = !typed && !onlyReads && (standby || (onlyWrites && readOnly))
         const refuse = () =>
           isReadOnlyRole && !standby ? refuseReadOnlyRole() : refuseServer(server, standby)
-        const refusal = isRefused ? refuse() : undefined
+        const isOther = onlyAsUser && sessionUser !== this.user
+        const refusal = isOther ? refuseUser(this.user, sessionUser) : isRefused ? refuse() : undefined
         refusals?.record(refusal)
         if (refusal) dropConnection(this, refusal)
       },
@@ -257,6 +262,12 @@ const UNANSWERED = 'database_unanswered'
 
 /** Error code for a connection that musette closes by itself to open another one. */
 export const RETIRED = 'connection_retired'
+/** Returns the error for a session that a pooler opened as another user than the login. */
+function refuseUser(login: string | undefined, sessionUser = 'another user'): ConfigError {
+  const message = `login ${login} was refused: the pooler signs in as ${sessionUser} instead; remove user= from this database in its settings`
+  return new ConfigError('database_login_refused', message)
+}
+
 /** Makes the error for a role that has a setting which it may not change. */
 function unfitSetting(cause: unknown): ConfigError {
   const message = `${errorLine(cause)}: musette cannot work with the value that this login has; ask an administrator of the server to reset it with ALTER ROLE … RESET or ALTER DATABASE … RESET`

@@ -21,6 +21,8 @@ type StoreOptions = {
   silentMs?: number
   /** takes a standby, too, and a server that is only read */
   onlyReads?: boolean
+  /** see ClientConfig */
+  onlyAsUser?: boolean
 }
 
 // Maximum wait for a lock, ms: a slow COPY may hold one that long.
@@ -48,6 +50,7 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     silentMs: options.silentMs,
     onlyReads: options.onlyReads,
+    onlyAsUser: options.onlyAsUser,
     // The pool awaits this promise, although its type does not say so. Settings sent as a query also reach a server behind a pooler.
     onConnect: async (client) => {
       await client.query(settings)

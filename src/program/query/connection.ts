@@ -13,6 +13,8 @@ type RunOptions = Pick<Statement, 'values' | 'maxBytes' | 'signal'>
 
 export type ConnectionOptions = {
   connectionString: string
+  /** see ClientConfig */
+  onlyAsUser?: boolean | undefined
   applicationName: string
   /** a limit of the server on each statement, ms; undefined: the one of the URL or of the login */
   statementTimeoutMs?: number | undefined
@@ -69,13 +71,18 @@ function makeConnection(client: pg.Client, { setUp, guarded }: { setUp: string; 
 }
 
 async function connect(options: ConnectionOptions): Promise<pg.Client> {
-  const { connectionString, applicationName, signal } = options
+  const { connectionString, onlyAsUser, applicationName, signal } = options
   signal?.throwIfAborted()
   let client: pg.Client | undefined
   const stop = () => client && dropConnection(client)
   signal?.addEventListener('abort', stop)
   try {
-    client = new PostgresClient({ connectionString, application_name: applicationName, typed: true })
+    client = new PostgresClient({
+      connectionString,
+      onlyAsUser,
+      application_name: applicationName,
+      typed: true,
+    })
     await client.connect()
     const { onNotice } = options
     if (onNotice)

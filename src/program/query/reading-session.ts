@@ -56,7 +56,12 @@ export function makeLogins(deps: ReadingDeps) {
 export function makeReadingSessions(deps: ReadingDeps) {
   const withLogin = makeLogins(deps)
   const openAs = async ({ place, url }: Found, options: Options) => ({
-    ...(await openGuardedConnection({ ...options, connectionString: url })),
+    ...(await openGuardedConnection({
+      ...options,
+      connectionString: url,
+      // The URLs that a person sets may lead to a pooler with a user of its own.
+      onlyAsUser: url !== place.connectionString && url !== place.readerUrl,
+    })),
     /** the URLs of the logins that may end the session at the server */
     endedBy: [place.connectionString, url],
     isOfOneAccount: place.account !== undefined,

@@ -32,7 +32,7 @@ export async function openVisitorStore(
       if (performance.now() < ownerUntil) return owner.read(fn)
       let begun = false
       const readAs = ({ url }: { url: string }) => {
-        store ??= openStore({ log }, { ...options, connectionString: url })
+        store ??= openStore({ log }, { ...options, connectionString: url, onlyAsUser: true })
         return store.read((tx) => {
           begun = true
           problems.over('login')

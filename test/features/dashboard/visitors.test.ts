@@ -6,9 +6,11 @@ import { TransientError } from '../../../src/kit/errors.ts'
 import { openVisitorStore } from '../../../src/program/query/reading-store.ts'
 import { fillAccounts, MARK } from '../../core/store/accounts-scene.ts'
 import { quiet } from '../../core/store/open.ts'
+import { runsWith } from '../../kit/binaries.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeTestLog } from '../../kit/log.ts'
 import { openForAll, openForTest } from '../../kit/open-for.ts'
+import { openPooler, PGBOUNCER } from '../../kit/pooler.ts'
 import { nameOfLogin, openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { openWebRig, type WebRig } from '../../program/web/rig.ts'
 import { dropAssistantLogins } from '../mcp/guarded/rig.ts'
@@ -189,6 +191,19 @@ describe('what reads for a visitor', () => {
     await expect(read()).rejects.toMatchObject({ code: 'reader_unavailable' })
     expect(warnings()).toEqual([])
   })
+
+  it.runIf(runsWith(PGBOUNCER))(
+    'reads nothing for one account through a pooler that signs in as its own user',
+    async () => {
+      const pooler = await openForTest(openPooler(database.url, 'session'))
+      const url = Object.assign(new URL(pooler.url), { password: 'any' }).href
+      const { read } = await open(url, 'mine')
+      await expect(read()).rejects.toMatchObject({ code: 'database_login_refused' })
+      const all = await open(url)
+      expect(await all.read()).toMatchObject({ login: new URL(database.url).username })
+      expect(all.warnings()).toContainEqual(expect.stringContaining('the pooler signs in as'))
+    },
+  )
 
   it('is nobody while the server is away, and begins nothing twice', async () => {
     const { read, warnings } = await open('postgres://musette:secret@127.0.0.1:1/none')
