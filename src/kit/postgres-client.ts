@@ -7,6 +7,7 @@ import {
   READ_ONLY_ROLE,
   refuseReadOnlyRole,
   refuseServer,
+  refuseUser,
   UNFIT,
 } from './postgres/read-only-server.ts'
 import { acceptPlain, readHosts, readTlsMode } from './postgres-url.ts'
@@ -188,14 +189,8 @@ export class PostgresClient extends pg.Client {
     const settings = firstSettings(this.#config.typed ? FIXED : `${FIXED}, ${OF_OUR_OWN}`)
     this.settled = this.query<FirstAnswer>(settings).then(
       (results) => {
-        const {
-          session,
-          server,
-          standby,
-          readOnly,
-          sessionUser,
-          isReadOnlyRole = false,
-        } = [results].flat().at(-1)?.rows[0] ?? {}
+        const first: Partial<FirstAnswer> = [results].flat().at(-1)?.rows[0] ?? {}
+        const { session, server, standby, readOnly, sessionUser, isReadOnlyRole = false } = first
         Object.assign(this, { session, server, isReadOnlyRole, takesWrites: !readOnly })
         const isRefused = !typed && !onlyReads && (standby || (onlyWrites && readOnly))
         const refuse = () =>
@@ -262,12 +257,6 @@ const UNANSWERED = 'database_unanswered'
 
 /** Error code for a connection that musette closes by itself to open another one. */
 export const RETIRED = 'connection_retired'
-/** Returns the error for a session that a pooler opened as another user than the login. */
-function refuseUser(login: string | undefined, sessionUser = 'another user'): ConfigError {
-  const message = `login ${login} was refused: the pooler signs in as ${sessionUser} instead; remove user= from this database in its settings`
-  return new ConfigError('database_login_refused', message)
-}
-
 /** Makes the error for a role that has a setting which it may not change. */
 function unfitSetting(cause: unknown): ConfigError {
   const message = `${errorLine(cause)}: musette cannot work with the value that this login has; ask an administrator of the server to reset it with ALTER ROLE … RESET or ALTER DATABASE … RESET`

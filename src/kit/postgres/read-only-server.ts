@@ -51,3 +51,9 @@ export function makeRefusals() {
     },
   }
 }
+
+/** Returns the error for a session that a pooler opened as another user than the login. */
+export function refuseUser(login: string | undefined, sessionUser = 'another user'): ConfigError {
+  const message = `login ${login} was refused: the pooler signs in as ${sessionUser} instead; remove user= from this database in its settings`
+  return new ConfigError('database_login_refused', message)
+}
