@@ -43,7 +43,7 @@ describe('a rebuild', () => {
     const last = await rig.musette(['rebuild', '--json'])
     expect(last).toMatchObject({ code: 0 })
     expect(JSON.parse(last.stdout)).toMatchObject({ rebuilt: ACTIVITIES - before, earlier: before })
-    expect(last.stderr).toContain(`${before} done before by the rebuild that was stopped`)
+    expect(last.stderr).toContain(`${before} done by an earlier rebuild that was stopped`)
     expect(await readTables(rig.databaseUrl)).toEqual(whole)
     expect(await rig.rows('select * from musette.rebuilds')).toEqual([])
     const outcomes = `select string_agg(outcome, ' ' order by run_id) as all from training.sync_runs where resource = 'rebuild'`

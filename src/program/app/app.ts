@@ -15,22 +15,22 @@ import type { Config } from '../config/config.ts'
 import { type LocalApp, openLocalApp } from './local-app.ts'
 import type { Preparation } from './open-database.ts'
 
-/** The parts that verbs and daemon share; `close` stops them in reverse order. */
+/** The parts that verbs and daemon share; `close` stops the parts in reverse order. */
 export type App = LocalApp & {
   service: Service
   mirror: MirrorDeps
 }
 
-/** A feature, as an App knows it. */
+/** The part of a feature that an App uses. */
 export type WorkoutsFeature = Readonly<{
-  /** makes what it does with mirrored workouts; undefined when the settings do not ask for it */
+  /** makes what the feature does with mirrored workouts; undefined if the settings do not ask for it */
   openOnWorkouts?(app: LocalApp): Promise<OnWorkouts | undefined>
 }>
 
 /**
- * Opens what openLocalApp opens, and the service client; an empty database is set up, unless `preparation` says otherwise. Throws as
- * openLocalApp does. The `signal` cancels the opening only; the `observer` is called for every request to the service;
- * `longestPauseMs`, `byHand` and `sleep` are options of the service client. The `features` work on mirrored workouts.
+ * Opens what openLocalApp opens, and the service client; sets up an empty database, unless `preparation` says otherwise. Throws as
+ * openLocalApp does. The `signal` cancels only the opening. The `observer` is called for every request to the service. `longestPauseMs`,
+ * `byHand` and `sleep` are options of the service client. The `features` work on mirrored workouts.
  */
 export async function openApp<Features extends readonly WorkoutsFeature[]>(
   config: Config,
@@ -49,7 +49,7 @@ export async function openApp<Features extends readonly WorkoutsFeature[]>(
   try {
     const local = await openLocalApp(config, log, options.signal, options.preparation ?? 'set-up')
     release.defer('local parts', () => local.close())
-    // Without the variable nothing is cleared: a daemon may have it set while a command does not.
+    // If the variable is not set, nothing is cleared: a daemon may have it set while a command does not.
     if (config.timezone !== undefined) await recordHomeOfOthers({ store: local.store, log }, config.timezone)
     const { store, vault } = local
     const { observer, sleep, longestPauseMs, byHand, features } = options
@@ -85,15 +85,15 @@ export async function openApp<Features extends readonly WorkoutsFeature[]>(
   }
 }
 
-/** Ends the pauses that were recorded while this machine's clock was ahead, and logs their number. */
+/** Ends the pauses that were recorded while this machine's clock was ahead, and logs how many. */
 export async function endPauses({
   mirror: { store, log, now, options },
 }: Pick<App, 'mirror'>): Promise<void> {
   const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: now(), lagMs: options.lagMs }))
-  if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')
+  if (pauses > 0) log.warn({ pauses }, 'ended pauses that were recorded while the clock was ahead')
 }
 
-/** Deletes old rows of an account's bookkeeping, of all drift and of the change feed: a bounded number, and returns how many. */
+/** Deletes old bookkeeping rows of an account, and old rows of drift and of the change feed, a bounded number at a time. Returns how many. */
 export async function pruneBookkeeping(
   { store }: Pick<LocalApp, 'store'>,
   accountId: number,

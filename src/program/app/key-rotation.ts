@@ -22,22 +22,22 @@ import type { Config } from '../config/config.ts'
 type Deps = { config: Config; store: Store; vault: Vault }
 
 /**
- * The result of a rotation: the number of resealed logins, the unreadable ones, which are unchanged, and the path of the key
- * file. `byHand` is true when a person must set MUSETTE_SECRET_KEY_FILE to that path; else `old` is where the key before is kept.
+ * The result of a rotation: the number of resealed logins, the unreadable logins, which are unchanged, and the path of the key file. If
+ * `byHand` is true, a person must set MUSETTE_SECRET_KEY_FILE to that path; otherwise `old` is where the old key is kept.
  */
 export type Rotation = Resealed & { path: string; byHand: boolean; old?: string | undefined }
 
 /**
- * Seals every login with a new key. A key in the data directory is replaced there, and a running daemon reads the new one.
- * A key from the environment can only be replaced by a person: the new one is read from the file `to`, which is created
- * if it does not exist. After a crash at any moment every login can be opened, and the same command completes the rotation.
- * Throws ConfigError `key_in_data_dir`, `key_from_environment` and `same_key`.
+ * Seals every login with a new key. A key in the data directory is replaced there, and a running daemon reads the new key. Only a person can
+ * replace a key from the environment: the new key is read from the file `to`, which is created if it does not exist. After a crash at any
+ * moment, every login can still be decrypted, and the same command completes the rotation. Throws ConfigError `key_in_data_dir`,
+ * `key_from_environment` and `same_key`.
  */
 export async function rotateKey(app: Deps, input: { to: string | undefined }): Promise<Rotation> {
   const { secretKey, dataDir } = app.config
   if (secretKey) return rotateToFile(app, { secretKey, to: input.to })
   if (input.to === undefined) return rotateInPlace(app)
-  const message = `the key lies in ${secretKeyPath(dataDir)} and is replaced there; run: musette key rotate`
+  const message = `the key is in ${secretKeyPath(dataDir)} and is replaced there; run: musette key rotate`
   throw new ConfigError('key_in_data_dir', message)
 }
 
@@ -60,7 +60,7 @@ async function rotateInPlace(app: Omit<Deps, 'store'>): Promise<Rotation> {
   const key = makeKey()
   const keyId = keyIdOf(key)
   let old: string | undefined
-  // Each pending key has its own file name, so that a slow rotation cannot put the key of a later one in place.
+  // Each pending key has its own file name, so that a slow rotation cannot install the key of a later rotation.
   const resealed = await app.vault.rotate(async (used) => {
     for (const id of readPendingIds(dataDir)) {
       if (isInUse(dataDir, used, id)) await putKeyInPlace(dataDir, id)
@@ -76,7 +76,7 @@ async function rotateInPlace(app: Omit<Deps, 'store'>): Promise<Rotation> {
   return { ...resealed, path: secretKeyPath(dataDir), byHand: false, old }
 }
 
-/** Tells whether logins are sealed with this pending key and none with the key in the key file. */
+/** Reports whether logins are sealed with this pending key and no login with the key in the key file. */
 function isInUse(dataDir: string, used: ReadonlySet<string>, pendingId: string): boolean {
   const current = readKeyFile(secretKeyPath(dataDir))
   return used.has(pendingId) && !(current && used.has(keyIdOf(current)))
@@ -94,11 +94,11 @@ async function rotateToFile(
   const path = resolve(input.to)
   const found = readKeyFile(path)
   if (found?.equals(input.secretKey)) {
-    throw new ConfigError('same_key', `${path} holds the key that is in use; name another file`)
+    throw new ConfigError('same_key', `${path} has the key that is already in use; give another file`)
   }
   const key = found ?? makeKey()
   const used = await app.store.read(findKeyIds)
-  // An earlier call has sealed every login: only the person's step is left.
+  // An earlier call has sealed every login; only the person's step is left.
   const isDone = used.size > 0 && [...used].every((id) => id === keyIdOf(key))
   const nextKey = async () => {
     if (!found) await writeKeyFile(path, key)

@@ -19,18 +19,22 @@ import {
   prepareDatabase,
 } from './open-database.ts'
 
-/** The parts of an App on this machine, for verbs that make no request to the service; `close` stops them in reverse order. */
+/** The parts of an App on this machine, for verbs that make no request to the service; `close` stops the parts in reverse order. */
 export type LocalApp = Awaited<ReturnType<typeof openLocalApp>>
 
-/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, a pass holds one, a publisher keeps one for its lock, polls and pages need the rest. */
+/**
+ * Database connections in addition to one per concurrent fetch: token refreshes hold one during their request, a pass holds one, a publisher
+ * keeps one for its lock, polls and pages need the rest.
+ */
 export const CONNECTIONS_BESIDE_FETCHES = 8
-/** Those of them with which pages read, see openVisitorStore. */
+/** The number of these connections that pages read with, see openVisitorStore. */
 export const CONNECTIONS_OF_PAGES = 3
 
 /**
- * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and made unless `preparation` is `check`; the user's own database is
- * checked, and brought there as far as `preparation` allows, which with `read` may be a standby: ConfigError when it is at another version, TransientError when it is
- * unreachable. The `signal` cancels the opening and the wait of `close` for others.
+ * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and created unless `preparation` is
+ * `check`. The user's own database is checked and migrated as far as `preparation` allows; with `read`, it may be a standby. Throws
+ * ConfigError if it has another version, TransientError if it is unreachable. The `signal` cancels the opening, and the wait of `close`
+ * for other processes.
  */
 export async function openLocalApp(
   config: Config,
@@ -70,7 +74,7 @@ export async function openLocalApp(
   }
 }
 
-/** Waits until no process has a pass when this one runs the embedded Postgres, whose end would fail it. A signal ends the wait. */
+/** Waits until no process has a pass, if this process runs the embedded Postgres: its end would make the passes fail. A signal ends the wait. */
 async function untilOthersPassed(
   { store, log }: Pick<LocalApp, 'store' | 'log'>,
   { isRunHere }: Database,
@@ -79,14 +83,14 @@ async function untilOthersPassed(
   for (let waited = 0; isRunHere?.() && !signal.aborted; waited += 1) {
     const passes = await store.read(findPasses).catch(() => [])
     if (passes.length === 0) return
-    if (waited === 1) log.warn('runs the embedded Postgres on until the pass of another command has ended')
+    if (waited === 1) log.warn('the embedded Postgres keeps running until another command has ended its pass')
     await sleep(SECOND, signal).catch(() => undefined)
   }
 }
 
 /**
- * Returns the vault's keys: a key in the data directory may change while this process runs, one from the environment cannot. Only a login
- * makes a key file, and only where no other login waits for a lost one.
+ * Returns the vault's keys. A key in the data directory may change while this process runs; a key from the environment cannot. Only a login
+ * makes a key file, and only if no other login was sealed with a lost key.
  */
 export function keysOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): KeyOptions {
   if (secretKey) return { secretKey }
@@ -99,8 +103,8 @@ export function keysOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataD
 const MAX_NAMED = 10
 
 /**
- * Returns the account that a verb works on: the named one, else `default`, else the only one. Throws ConfigError
- * `no_account` where there is none at all, and `which_account`, whose message names the accounts and the command to type.
+ * Returns the account that a verb works on: the named one, or else `default`, or else the only one. Throws ConfigError `no_account` if there
+ * is no account, and `which_account`, whose message names the accounts and the command.
  */
 export async function findChosenAccount(
   app: Pick<LocalApp, 'store'>,
@@ -112,11 +116,11 @@ export async function findChosenAccount(
   const [first, ...others] = names
   if (first === undefined) throw new ConfigError('no_account', 'there is no account yet; run: musette login')
   if (others.length === 0) return first
-  const message = `there are the accounts ${quoteNames(names)}; say which one, for example: ${commandFor(verb, first)}`
+  const message = `there are several accounts (${quoteNames(names)}); name one, for example: ${commandFor(verb, first)}`
   throw new ConfigError('which_account', message)
 }
 
-/** Finds an account by name. Throws ConfigError `no_account`, whose message names those there are and has the command that makes it. */
+/** Finds an account by name. Throws ConfigError `no_account`, whose message names the existing accounts and the command that creates this one. */
 export async function accountNamed(app: { store: Pick<Store, 'read'> }, name: string): Promise<Account> {
   const account = await app.store.read((tx) => findAccount(tx, name))
   if (account) return account
@@ -138,7 +142,7 @@ function quoteNames(names: readonly string[]): string {
 export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name: string): Promise<Account> {
   const account = await accountNamed(app, name)
   await app.vault.read(account.accountId).catch(async (error) => {
-    // With that code this process may only have the wrong key.
+    // With this code, only this process may have the wrong key.
     if (error instanceof UnreadableLoginError && error.code !== 'secret_key_mismatch')
       await app.vault.parkUnreadable(error)
     throw error
@@ -147,8 +151,9 @@ export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name:
 }
 
 /**
- * Reads the login of every account, or of one and then of all when that needs a look, and parks those that cannot be read, so that the others
- * go on. When no login can be opened with the current key, the key is wrong: no account is parked, and the error of the first one is returned.
+ * Reads the login of every account, or of one account (and then of all, if that login needs a look). Parks accounts whose login cannot be
+ * read, so that the others go on. If no login can be decrypted with the current key, the key is wrong: then it parks no account and returns
+ * the first error.
  */
 export async function parkUnreadableLogins(
   app: Pick<LocalApp, 'vault'>,
@@ -157,7 +162,7 @@ export async function parkUnreadableLogins(
   const { vault } = app
   const unreadable: UnreadableLoginError[] = []
   const wanted = await vault.findDoubtful(accountId)
-  // Whether the key is right, the logins of the others tell.
+  // The logins of other accounts show whether the key is right.
   const isOne = accountId !== undefined && wanted.doubtful.length > 0
   const { readable, doubtful } = isOne ? await vault.findDoubtful() : wanted
   let isKeyRight = readable > 0

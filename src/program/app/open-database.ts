@@ -21,15 +21,15 @@ import type { Config } from '../config/config.ts'
 
 export type Database = {
   url: string
-  /** whether this process runs the embedded Postgres, which ends with it */
+  /** whether this process runs the embedded Postgres, which then ends with the process */
   isRunHere?(): boolean
   close(): Promise<void>
 }
 
 /**
- * Opens the database: returns the URL of the user's own database without a check, or starts the embedded one and migrates it to this
- * version; `read` accepts one of a newer version, and changes nothing in it. `close` releases the embedded one. Throws the
- * errors of the start and of the migration, and ConfigError `no_data` when there is none to open.
+ * Opens the database. Returns the URL of the user's own database without a check, or starts the embedded database and migrates it to this
+ * version; with `read`, it also accepts a newer version and changes nothing in it. `close` releases the embedded database. Throws the errors
+ * of the start and of the migration, and ConfigError `no_data` if there is no database.
  */
 export async function openDatabase(
   config: Config,
@@ -51,23 +51,23 @@ export async function openDatabase(
   }
 }
 
-/** Codes of a database of another version that cannot be migrated now, and can be read. */
+/** Error codes of a database of another version that cannot be migrated now but can be read. */
 const READABLE: readonly string[] = ['database_newer', 'embedded_in_use']
 
-/** Throws ConfigError `no_data` when the data directory has no database yet, with the commands that make one; makes nothing. */
+/** Throws ConfigError `no_data`, with the commands that create a database, if the data directory has none. Creates nothing. */
 export async function assertDatabase({ databaseUrl, dataDir }: Config): Promise<void> {
   if (databaseUrl) return
   const { hasEmbeddedPostgres } = await import('../../embedded/embedded.ts')
   if (await hasEmbeddedPostgres(dataDir)) return
   const demo = join(dataDir, 'demo')
   const elsewhere = (await hasEmbeddedPostgres(demo))
-    ? `the data of the demo is read with MUSETTE_DATA_DIR=${quoteShell(demo)}`
-    : 'for data in another place set MUSETTE_DATA_DIR'
+    ? `for the data of the demo, set MUSETTE_DATA_DIR=${quoteShell(demo)}`
+    : 'for data in another place, set MUSETTE_DATA_DIR'
   const message = `there is no data in ${resolve(dataDir)}; run: musette login, or musette demo to look around; ${elsewhere}`
   throw new ConfigError('no_data', message)
 }
 
-/** Opens the database as openDatabase does, and leaves it at the version that it has. */
+/** Opens the database as openDatabase does, but does not migrate it. */
 export async function openUnmigrated(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
   if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
   const { openEmbeddedPostgres } = await import('../../embedded/embedded.ts')
@@ -80,18 +80,21 @@ type Deps = { config: Config; log: Logger; signal: AbortSignal }
 type OnProgress = (now: { done: number; total: number }) => void
 type Copied = { copied: string[]; leftOut: string[] }
 
-/** Copies what a feature has in one server to another, and names it and what it leaves out for a person; without `to` only that. */
+/**
+ * Copies a feature's data from one server to another. Returns what it copied and what it left out, as phrases for a person; without `to`,
+ * only lists both.
+ */
 export type ServerCopy = (deps: Deps, input: Servers & { onProgress?: OnProgress }) => Promise<Copied>
 
-/** A feature that copies all tables, or what belongs to the server; the tables come first. */
+/** A feature that copies all tables, or the objects that belong to the server; tables are copied first. */
 export type CopyFeature = Readonly<{
   copyTables?: () => Promise<ServerCopy>
   copyLogins?: () => Promise<ServerCopy>
 }>
 
 /**
- * Brings the files of an embedded Postgres of an earlier major to this one, see changeMajor; undefined when there is nothing to change.
- * With `plan` it changes nothing, and runs that with the address of the old server.
+ * Upgrades the files of an embedded Postgres of an earlier major version, see changeMajor; returns undefined if there is nothing to upgrade.
+ * With `plan`, changes nothing and calls `plan` with the address of the old server.
  */
 export async function bringToMajor<P = undefined>(
   deps: Deps,
@@ -115,23 +118,24 @@ export async function bringToMajor<P = undefined>(
   return changeMajor(deps, { dataDir, copy, isPlan: plan !== undefined, takeOver })
 }
 
-/** Reads which files changes of major have kept, see readKept. */
+/** Reads which files earlier major upgrades have kept, see readKept. */
 export async function readOldFiles({ dataDir }: Config) {
   return (await import('../../embedded/change-major.ts')).readKept(dataDir)
 }
 
-/** Migrates the database to this version and returns the changes. Throws ConfigError when it cannot be migrated. */
+/** Migrates the database to this version and returns the changes. Throws ConfigError if it cannot be migrated. */
 export async function migrateDatabase(deps: Deps): Promise<Migrated> {
   const database = await openUnmigrated(deps.config, deps.log, deps.signal)
   return closeAfter(database, () => migrateTables(deps, database))
 }
 
-/** Where a database is, and whether this process runs its embedded Postgres; undefined for one of the user's own. */
+/** Where a database is, and whether this process runs its embedded Postgres; `isRunHere` is undefined for the user's own database. */
 type Place = Pick<Database, 'url' | 'isRunHere'>
 
 /**
- * Migrates a database, after what the settings demand before that, once. Throws TransientError `embedded_in_use` when another process runs
- * the embedded Postgres: a daemon of the older version would go on with tables that it does not know, and end with its server.
+ * Migrates a database, once what the settings demand before a change is done. Throws TransientError `embedded_in_use` if another process
+ * runs the embedded Postgres: a daemon of the older version would continue with tables that it does not know, and its server would end with
+ * it.
  */
 async function migrateTables(deps: Deps, { url: connectionString, isRunHere }: Place, onlyEmpty = false) {
   const { migrate } = await import('../../core/store/migrate.ts')
@@ -157,18 +161,19 @@ async function prepareChange(
   return null
 }
 
-/** What `migrate` would do, and the tables of the queue in Postgres, which the daemon brings to its version; null with Redis. */
+/** What `migrate` would do, and the versions of the queue's tables in Postgres, which the daemon migrates; null with Redis. */
 export type DatabasePlan = MigrationPlan & {
   queue: { from: number; to: number } | null
-  /** the backup before that, and the room that it needs; null for none */
+  /** the backup before the migration and the space that it needs, or null for no backup */
   backup: { dir: string; needed_bytes: number } | null
 }
 
-/** What happens to an embedded Postgres of an earlier major, and to its tables when its programs are here. */
+/** What happens to an embedded Postgres of an earlier major version, and to its tables if its programs are on this machine. */
 export type MajorPlan = Partial<DatabasePlan> & { postgres: MajorChange & { left_out: readonly string[] } }
 
 /**
- * Finds what `migrate` would do to the database, and changes nothing. Throws ConfigError as migrateDatabase does, and `no_data` when there is no database yet.
+ * Finds what `migrate` would do to the database, and changes nothing. Throws ConfigError as migrateDatabase does, and `no_data` if there is
+ * no database yet.
  */
 export async function findDatabasePlan(
   deps: Deps,
@@ -204,17 +209,20 @@ async function findPlanOf(deps: Deps, url: string): Promise<DatabasePlan> {
   })
 }
 
-/** What a verb does to a database that is not at this version: only check it, set up an empty one, or also migrate an older one. */
+/** What a verb does to a database of another version: only check it, set up an empty one, or also migrate an older one. */
 export type Preparation = 'check' | 'set-up' | 'migrate'
 
-/** The codes of checkSchema that each preparation mends. */
+/** The error codes of checkSchema that each preparation solves. */
 const MENDABLE: Readonly<Record<Preparation, readonly string[]>> = {
   check: [],
   'set-up': ['database_empty'],
   migrate: ['database_empty', 'database_unmigrated'],
 }
 
-/** Brings the database to this version as far as `preparation` allows; several may at once. Throws as checkSchema, checkServer and migrate. */
+/**
+ * Brings the database to this version as far as `preparation` allows; several processes may do so at once. Throws as checkSchema,
+ * checkServer and migrate do.
+ */
 export async function prepareDatabase(
   { store, ...deps }: Deps & { store: Store },
   { preparation, ...place }: Place & { preparation: Preparation },
@@ -225,17 +233,17 @@ export async function prepareDatabase(
   } catch (error) {
     const code = errorCode(error)
     if (!MENDABLE[preparation].includes(code)) throw error
-    // Another process may have made the tables since, of an older version.
+    // Another process of an older version may have made the tables since.
     await migrateTables(deps, place, code === 'database_empty')
   }
 }
 
-/** How long the version of a database that is read is waited for, ms. */
+/** Timeout for reading the version of a database that is only read, ms. */
 const LOOK_WITHIN_MS = 2 * SECOND
 
 /**
- * Finds facts and command for a reader of a database of another version. Undefined for this version, and when the database does not
- * answer soon or the login cannot see its version.
+ * Finds the facts and the command for a reader of a database of another version. Returns undefined for this version, or if the database does
+ * not answer soon or the login cannot see its version.
  */
 export async function findMismatch(connectionString: string): Promise<string | undefined> {
   const { withClient } = await import('../../kit/postgres-client.ts')
@@ -251,14 +259,14 @@ export async function findMismatch(connectionString: string): Promise<string | u
   }
 }
 
-/** The file with the newest change that the daemon saw of a database. */
+/** Returns the path of the file with the newest change that the daemon saw of a database. */
 export function seenChangePath(dataDir: string, identity: string): string {
   return join(dataDir, `newest-change-${identity}.json`)
 }
 
 /**
- * Gives the embedded database a line of its own when its data directory is a copy, so that the folders of the other one stay with that. The
- * process that runs the server does it. The tables must be at this version.
+ * If the data directory is a copy, begins a new line of the embedded database, so that the folders of the original stay with the original.
+ * Only the process that runs the server does this. The tables must be at this version.
  */
 export async function followCopiedData(
   { log }: { log: Logger },
@@ -271,7 +279,7 @@ export async function followCopiedData(
     const { beginCopy } = await import('../../core/store/feed/follow-database.ts')
     const store = openStore({ log }, { connectionString: database.url })
     const { identity, line } = await closeAfter(store, ({ transaction }) => transaction(beginCopy))
-    // It names the line of the other one.
+    // This file belongs to the line of the original.
     await rm(seenChangePath(dataDir, identity), { force: true })
     log.warn({ line }, 'the data directory is a copy of another one; its database has a new line')
   })

@@ -28,15 +28,15 @@ import { accountNamed, type LocalApp, openLocalApp } from './local-app.ts'
 
 export type RebuildCounts = Awaited<ReturnType<typeof rebuildAccount>>
 
-/** The resource of its row in sync_runs. */
+/** The resource of a rebuild's row in sync_runs. */
 const REBUILD = 'rebuild'
-/** A rebuild stopped longer ago starts again: its results may have been damaged since. */
+/** How long a stopped rebuild can continue, ms; after that it starts again, because its results may have been damaged since. */
 const GOES_ON_WITHIN_MS = DAY
 
 /**
- * Renews all values derived from the stored answers of an account's activities, of `paths` or all, and from kept FIT files, without the
- * service. Continues a rebuild of this version that was stopped within the last day. Throws ConfigError `no_account` and
- * `unknown_activity`, TransientError when the database is unreachable, and the signal's reason.
+ * Derives all values again from the stored answers of an account's activities, of `paths` or all, and from kept FIT files, without the
+ * service. Continues a rebuild of this version that was stopped within the last day. Throws ConfigError `no_account` and `unknown_activity`,
+ * TransientError if the database is unreachable, and the signal's reason.
  */
 export async function rebuildAccount(
   app: Pick<LocalApp, 'store' | 'log'>,
@@ -60,7 +60,7 @@ export async function rebuildAccount(
   const todo = documents.filter(isLeft)
   const counts = {
     rebuilt: 0,
-    /** of the rebuilt activities */
+    /** samples of the rebuilt activities */
     samples: 0,
     /** activities that got a newer answer meanwhile */
     newer: 0,
@@ -69,7 +69,7 @@ export async function rebuildAccount(
     fitFiles: 0,
     /** paths of activities without a stored answer, which stay as they are */
     withoutDocument: items.filter(({ bytes }) => bytes === null).map(({ path }) => path),
-    /** activities that an earlier rebuild, which was stopped, has done */
+    /** activities that an earlier, stopped rebuild has done */
     earlier: documents.length - todo.length,
   }
   const keepProgress = paths ? undefined : progressRecorder(store, accountId, stopped)
@@ -102,7 +102,7 @@ export async function rebuildAccount(
   return counts
 }
 
-/** Completes what an older version had not derived, in a database that was migrated: time zones, and measures from the samples. */
+/** Derives what an older version had not derived, in a migrated database: time zones, and measures from the samples. */
 export async function completeMigrated(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   await closeAfter(await openLocalApp(config, log, signal), async (app) => {
     await updateAllTimeZones(app)
@@ -117,7 +117,7 @@ function assertKnown(name: string, paths: readonly string[], items: readonly Reb
   if (missing.length === 0) return
   const message =
     `account "${name}" has no activity ${missing.slice(0, 5).join(', ')}; ` +
-    'the paths are in: musette sql "select path from training.activities"'
+    'to list the paths, run: musette sql "select path from training.activities"'
   throw new ConfigError('unknown_activity', message)
 }
 
@@ -128,7 +128,7 @@ async function findStopped(store: Store, accountId: number): Promise<RebuildProg
   return agoMs >= 0 && agoMs < GOES_ON_WITHIN_MS ? progress : undefined
 }
 
-/** Returns the function that records how far a rebuild has come, after each batch. */
+/** Returns a function that records the progress of a rebuild after each batch. */
 function progressRecorder(store: Store, accountId: number, stopped: RebuildProgress | undefined) {
   const startedAt = stopped?.startedAt ?? systemClock()
   const failed = new Set(stopped?.failed)
@@ -139,10 +139,10 @@ function progressRecorder(store: Store, accountId: number, stopped: RebuildProgr
       if (result === 'failed') failed.add(item.activityId)
       else failed.delete(item.activityId)
     }
-    // What failed before comes first, with lower ids.
+    // Activities that failed before come first and have lower ids.
     through = Math.max(through, doneThrough)
     const progress = { version: VERSION, startedAt, through, failed: [...failed] }
-    // One after the other, so that an earlier state never comes last.
+    // Records run one after the other, so that an earlier state is never recorded last.
     recorded = recorded.then(() => store.transaction((tx) => recordRebuildProgress(tx, accountId, progress)))
     await recorded
   }

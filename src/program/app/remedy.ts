@@ -5,7 +5,7 @@ import { parseRedisUrl, redisCliAddress, sentinelCli } from '../../kit/redis/red
 import { quoteShell } from '../../kit/text.ts'
 import type { Config } from '../config/config.ts'
 
-/** What a person does after a failure: `hint` is a phrase without a command, `run` a command. */
+/** What a person can do after a failure: `hint` is a phrase without a command, `run` a command. */
 export type Remedy = Readonly<{ hint?: string | undefined; run?: string | undefined }>
 
 /** The settings that a remedy names. */
@@ -20,9 +20,9 @@ const EXPORT = /^export (\w+)=(.*)$/
 const OF_URL = /"\$(?:REDIS|DATABASE)_URL"/g
 
 /**
- * Fits a command to where the settings are. `export NAME=value` changes the line of the file in which the variable is set, or adds one
- * to the file in the data directory, which counts in every shell and service; it stays what it is for a variable of the environment. The
- * names of URLs, which a shell may not have, become their addresses, for which a program asks the person for the password.
+ * Fits a command to where the settings are. `export NAME=value` becomes a change of the line in the settings file that sets the variable, or
+ * a new line in the file of the data directory, which every shell and service reads; it stays as it is for a variable of the environment.
+ * Variables with URLs, which a shell may not have set, become addresses; the program then asks for the password.
  */
 export function fitCommand(command: string, config: Omit<RemedyConfig, 'service' | 'features'>): string {
   const { setIn, settingsFile, databaseUrl, redisUrl } = config
@@ -41,7 +41,7 @@ export function fitCommand(command: string, config: Omit<RemedyConfig, 'service'
   )
 }
 
-/** Writes the address of a database without its secrets for pg_isready. */
+/** Formats the address of a database for pg_isready, without secrets. */
 function addressOf(url = ''): string | undefined {
   if (!URL.canParse(url)) return undefined
   const { protocol, host, pathname, searchParams } = new URL(url)
@@ -52,10 +52,10 @@ function addressOf(url = ''): string | undefined {
 }
 
 const AGAIN: Remedy = { hint: 'run it again' }
-const LATER: Remedy = { hint: 'the service does not work at the moment; run it again later' }
-const CLIENT: Remedy = { hint: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET' }
+const LATER: Remedy = { hint: 'the service has a problem at the moment; run it again later' }
+const CLIENT: Remedy = { hint: 'check MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET' }
 
-/** The remedies of codes whose messages have none. */
+/** The remedies of error codes whose messages have none. */
 const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_unreachable: ofDatabase,
   database_disk_full: ofFullDisk,
@@ -68,9 +68,9 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_damaged: () => ({ hint: 'the doctor names the tables and what to do', run: 'musette doctor' }),
   queue_unreachable: (config) =>
     config.redisUrl === undefined ? ofDatabase(config) : ofRedis(config.redisUrl),
-  connect_failed: (config) => ({ hint: 'look at MUSETTE_BASE_URL and the network', ...probeOf(config) }),
+  connect_failed: (config) => ({ hint: 'check MUSETTE_BASE_URL and the network', ...probeOf(config) }),
   connection_lost: (config) => ({
-    hint: 'look whether MUSETTE_BASE_URL is https: or http: there',
+    hint: 'check whether MUSETTE_BASE_URL must begin with https: or http:',
     ...probeOf(config),
   }),
   timeout: () => AGAIN,
@@ -85,7 +85,7 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   unauthorized_client: () => CLIENT,
 }
 
-/** Returns the remedy of an error by its code; empty when its message has it. */
+/** Returns the remedy of an error by its code; empty if the message already has a remedy. */
 export function remedyOf(error: unknown, config: RemedyConfig): Remedy {
   const { hint, run } = REMEDIES[errorCode(error)]?.(config) ?? {}
   return { hint, run: run && fitCommand(run, config) }
@@ -100,7 +100,7 @@ export function withRemedy(sentence: string, { hint, run }: Remedy): string {
 function ofDatabase({ databaseUrl, dataDir }: RemedyConfig): Remedy {
   if (databaseUrl !== undefined)
     return {
-      hint: 'look at DATABASE_URL, and whether the database runs',
+      hint: 'check DATABASE_URL, and whether the database is running',
       run: 'pg_isready -d "$DATABASE_URL"',
     }
   return { run: `tail ${quoteShell(join(dataDir, 'postgres.log'))}` }
@@ -108,11 +108,11 @@ function ofDatabase({ databaseUrl, dataDir }: RemedyConfig): Remedy {
 
 function ofFullDisk({ databaseUrl, dataDir }: RemedyConfig): Remedy {
   if (databaseUrl !== undefined)
-    return { hint: 'make room on the disk of its server, and try it again', run: 'musette doctor' }
+    return { hint: 'make room on the disk of the database server, and try again', run: 'musette doctor' }
   return { hint: 'make room', run: `df -h ${quoteShell(dataDir)}` }
 }
 
-/** Moves the damaged files away, because a restore fills an empty database only. */
+/** Moves the damaged files away, because a restore fills only an empty database. */
 function ofDamagedFiles(config: RemedyConfig): Remedy {
   const files = join(config.dataDir, 'postgres')
   let kept = `${files}.damaged`
@@ -121,13 +121,13 @@ function ofDamagedFiles(config: RemedyConfig): Remedy {
   const backup = readNewestBackup(config)
   if (backup === undefined)
     return {
-      hint: 'no backup is in the folder of backups; the service still has the activities: move the files away and sign in again',
+      hint: 'the backup folder has no backup, but the service still has the activities; move the files away and sign in again',
       run: `${away} && musette login`,
     }
   return { hint: 'restore the newest backup', run: `${away} && musette restore ${quoteShell(backup)}` }
 }
 
-/** Reads the names in a folder; one that cannot be read hides no other error. */
+/** Lists the names in a folder; returns an empty list if the folder cannot be read, so that no other error is hidden. */
 function readNames(dir: string): string[] {
   try {
     return readdirSync(dir)
@@ -136,7 +136,7 @@ function readNames(dir: string): string[] {
   }
 }
 
-/** Reads the path of the newest backup in the folder of scheduled ones; undefined when there is none. */
+/** Returns the path of the newest scheduled backup, or undefined if there is none. */
 export function readNewestBackup(config: Pick<RemedyConfig, 'features' | 'dataDir' | 'databaseUrl'>) {
   for (const { backups } of config.features.keys()) {
     const { dir, names } = backups?.(config) ?? {}
@@ -147,7 +147,7 @@ export function readNewestBackup(config: Pick<RemedyConfig, 'features' | 'dataDi
 }
 
 function ofRedis(url: string): Remedy {
-  const hint = 'look at REDIS_URL (redis: without TLS, rediss: with it), and whether Redis runs'
+  const hint = 'check REDIS_URL (redis: without TLS, rediss: with TLS), and whether Redis is running'
   const address = parseRedisUrl(url)
   if (!address?.group) return { hint, run: 'redis-cli -u "$REDIS_URL" ping' }
   return { hint, run: `${sentinelCli(address)} ckquorum ${quoteShell(address.group)}` }
@@ -158,6 +158,6 @@ function probeOf({ service: { baseUrl } }: RemedyConfig): Remedy {
 }
 
 function ofWrongAddress({ service: { baseUrl } }: RemedyConfig): Remedy {
-  const hint = 'look at MUSETTE_BASE_URL: the server at that address may not be the service'
+  const hint = 'check MUSETTE_BASE_URL: the server at that address may not be the service'
   return { hint, ...(baseUrl !== undefined && { run: `curl -i ${quoteShell(`${baseUrl}/oauth/workout`)}` }) }
 }

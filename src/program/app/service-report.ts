@@ -9,12 +9,12 @@ import { VERSION } from '../../kit/program-folder.ts'
 import type { App } from './app.ts'
 import type { VerifyCounts } from './sync-account.ts'
 
-/** Enough to see every field that a service sends, and few enough to be read in seconds. */
+/** The number of activities to look at: enough to see every field that a service sends, and few enough to read in seconds. */
 const ACTIVITIES = 50
 
 /**
- * Finds in the mirror what a maintainer needs to know of a live service, without a request, and without a rider's data: no value, no name,
- * no text, no address. `comparison` is that of this run; the runs are those of the last 90 days.
+ * Finds in the mirror what a maintainer needs to know about a live service, without a request and without a rider's data: no values, names,
+ * texts or addresses. `comparison` is the result of this verification; the runs are those of the last 90 days.
  */
 export async function findServiceReport(
   app: Pick<App, 'mirror'>,
@@ -37,7 +37,7 @@ export async function findServiceReport(
   for (const { endpoint, answer } of found.answers) measure(endpoint, answer)
   let activities = 0
   for (const { activityId } of found.activities) {
-    // One at a time: an answer is several megabytes.
+    // One at a time, because an answer has several megabytes.
     const documents = await store.read((tx) => findRawDocuments(tx, [activityId]))
     const document = documents.get(activityId)
     if (!document) continue
@@ -51,7 +51,7 @@ export async function findServiceReport(
       postgres: found.facts.version,
     },
     comparison: { ...comparison, differing_fields: reportable(comparison.differing_fields) },
-    /** by endpoint of the service document and field; counted in the stored answers of `activities` activities */
+    /** by endpoint of the service document and by field; counted in the stored answers of `activities` activities */
     ...{ activities, fields },
     drift: found.drift,
     runs: found.runs,
@@ -67,28 +67,28 @@ function reportable(counts: Readonly<Record<string, number>>): Record<string, nu
   return sums
 }
 
-/** The facts about a field: how often it had each kind of value, and the orders of magnitude of numbers and lengths. */
+/** Facts about a field: how often it had each kind of value, and the orders of magnitude of its numbers and lengths. */
 type FieldFacts = {
   kinds: Record<string, number>
-  /** the least and the greatest power of ten of numbers that are not 0: [1, 2] is 10 to 999 */
+  /** the smallest and the largest power of ten of numbers other than 0: [1, 2] means 10 to 999 */
   numbers?: [least: number, greatest: number]
-  /** the same of the lengths of texts and lists */
+  /** the same for the lengths of texts and lists */
   lengths?: [least: number, greatest: number]
 }
 
-/** Field names that may be data, such as dates or names of persons, are counted as one. */
+/** Names of this form are reported. Other field names may be data, such as dates or persons' names, and are counted as one. */
 const PLAIN_NAME = /^[a-z][a-z_]{0,40}$/i
 const OTHER_NAME = '(a name with other signs)'
 
-/** Returns the name of a field when it cannot be data, else one that stands for all others. */
+/** Returns a field's name if it cannot be data, otherwise a name that stands for all others. */
 function reportableName(name: string): string {
   return PLAIN_NAME.test(name) ? name : OTHER_NAME
 }
 
-/** Deeper than any answer of the service. */
+/** The deepest nesting that is measured: no answer of the service is deeper. */
 const MAX_DEPTH = 8
 
-/** Counts a JSON value and all that is in it into `facts`, by path (`session_data[].power`); no value and no text is kept. */
+/** Counts a JSON value and everything in it into `facts`, by path (`session_data[].power`); keeps no values and no texts. */
 function measureJson(facts: Record<string, FieldFacts>, path: string, value: unknown, depth = 0): void {
   facts[path] ??= { kinds: {} }
   const known = facts[path]

@@ -19,12 +19,13 @@ type SignInApp = Pick<App, 'config' | 'log' | 'service' | 'store' | 'vault'>
 
 type Client = { clientId: string; clientSecret: string }
 
-/** With `sameRider` the login continues without evidence that it is the rider of the account. */
+/** With `sameRider`, the login continues without evidence that it belongs to the rider of the account. */
 type LoginInput = { name: string; sameRider?: boolean | undefined; signal?: AbortSignal }
 
 /**
- * Signs in by the password grant (service document, endpoint 1) and stores the tokens; the password is stored, sealed, only with
- * `keepPassword`. Throws CredentialsRejectedError when the service refuses them and as compareRider does, and ConfigError `no_base_url`.
+ * Signs in by the password grant (service document, endpoint 1) and stores the tokens; stores the password, sealed, only with
+ * `keepPassword`. Throws CredentialsRejectedError if the service refuses the credentials, and as compareRider does, and ConfigError
+ * `no_base_url`.
  */
 export async function signInWithPassword(
   app: SignInApp,
@@ -47,7 +48,7 @@ export async function findSignedIn({ store }: Pick<App, 'store'>): Promise<Set<s
   return new Set(accounts.flatMap(({ name, needsLogin }) => (needsLogin ? [] : [name])))
 }
 
-/** Warns before a login that would send secrets without encryption to another machine. Throws ConfigError `no_base_url`. */
+/** Warns before a login that would send secrets unencrypted to another machine. Throws ConfigError `no_base_url`. */
 export async function notePlainAddress(
   app: Pick<App, 'config' | 'store'>,
   { name, secrets, note }: { name: string; secrets: string; note: (line: string) => void },
@@ -60,8 +61,8 @@ export async function notePlainAddress(
 }
 
 /**
- * Begins the authorization code flow (service document, endpoint 2) with a new random `state`; `authorizeUrl` is for the rider's
- * browser. Throws ConfigError `authorize_refused` when the service refuses the client or the redirect address.
+ * Begins the authorization code flow (service document, endpoint 2) with a new random `state`; `authorizeUrl` is for the rider's browser.
+ * Throws ConfigError `authorize_refused` if the service refuses the client or the redirect address.
  */
 export async function beginBrowserLogin(
   app: SignInApp,
@@ -71,14 +72,14 @@ export async function beginBrowserLogin(
   const { redirectUri } = input
   const refusal = await app.service.fetchAuthorizeRefusal(client, { redirectUri }, input.signal)
   if (refusal !== undefined) {
-    const message = `the service refuses the redirect address ${redirectUri} or the client id "${client.clientId}" (${refusal}); run: musette login --browser --client-id ID --redirect-uri URI, with both as they are registered there`
+    const message = `the service refuses the redirect address ${redirectUri} or the client id "${client.clientId}" (${refusal}); run: musette login --browser --client-id ID --redirect-uri URI, with both as registered at the service`
     throw new ConfigError('authorize_refused', message)
   }
   const state = randomBytes(24).toString('base64url')
   return {
     authorizeUrl: app.service.authorizeUrl(client, { redirectUri, state }),
     state,
-    /** Exchanges the code for tokens and stores them. Throws ConfigError `state_mismatch` for an answer to another login. */
+    /** Exchanges the code for tokens and stores them. Throws ConfigError `state_mismatch` if the answer belongs to another login. */
     async finish(
       answer: { code: string; state: string | undefined },
       signal?: AbortSignal,
@@ -94,15 +95,15 @@ export async function beginBrowserLogin(
   }
 }
 
-/** Deletes the tokens of an account and keeps its mirror. Throws ConfigError `no_account`. */
+/** Deletes an account's tokens and keeps its mirror. Throws ConfigError `no_account`. */
 export async function signOut(app: Pick<App, 'store' | 'vault'>, name: string): Promise<void> {
   const { accountId } = await accountNamed(app, name)
   await app.vault.forget(accountId)
 }
 
 /**
- * Sets the time zone of an account's home, an IANA name, or clears it with null. Returns how many activities have another wall
- * clock by it. Throws ConfigError `no_account` and `bad_timezone`.
+ * Sets the time zone of an account's home, an IANA name, or clears it with null. Returns how many activities got a new local time. Throws
+ * ConfigError `no_account` and `bad_timezone`.
  */
 export async function setHomeTimezone(
   app: Pick<App, 'store' | 'log'>,
@@ -113,8 +114,8 @@ export async function setHomeTimezone(
 }
 
 /**
- * Sets heart rates of an account's rider, 1/min, or takes them back with null; one that is left out stays. Returns both as they are
- * now. Throws ConfigError `no_account` and `bad_heart_rates`.
+ * Sets the heart rates of an account's rider, bpm, or clears a rate with null; an omitted rate stays. Returns both current rates. Throws
+ * ConfigError `no_account` and `bad_heart_rates`.
  */
 export async function setHeartRates(
   app: Pick<App, 'store'>,
@@ -123,12 +124,12 @@ export async function setHeartRates(
   const { accountId, restingHr, maxHr } = await accountNamed(app, name)
   const rates = { restingHr, maxHr, ...change }
   if (rates.restingHr !== null && rates.maxHr !== null && rates.restingHr >= rates.maxHr)
-    throw new ConfigError('bad_heart_rates', 'the highest heart rate must be above the resting one')
+    throw new ConfigError('bad_heart_rates', 'the maximum heart rate must be above the resting heart rate')
   await app.store.transaction((tx) => recordHeartRates(tx, { accountId, ...rates }))
   return rates
 }
 
-/** Finds the service's base URL: from the environment, else from the account's last login. Throws ConfigError `no_base_url`. */
+/** Finds the service's base URL: from the environment, or else from the account's last login. Throws ConfigError `no_base_url`. */
 async function baseUrlOf(app: Pick<App, 'config' | 'store'>, name: string): Promise<string> {
   const baseUrl = app.config.service.baseUrl ?? (await app.store.read((tx) => findAccount(tx, name)))?.baseUrl
   if (baseUrl) return baseUrl
@@ -152,8 +153,9 @@ async function saveLogin(
 }
 
 /**
- * Compares a login with the account: `same` by its user name or by an activity that the service lists to it, `accepted` with nothing
- * to compare, `unknown` when the service cannot be asked now. Throws CredentialsRejectedError `other_rider`.
+ * Compares a login with the account. Returns `same` if the user name matches or the service lists one of the account's activities,
+ * `accepted` if there is nothing to compare, and `unknown` if the service cannot be asked now. Throws CredentialsRejectedError
+ * `other_rider`.
  */
 async function compareRider(
   app: Pick<App, 'log' | 'service' | 'store' | 'vault'>,
@@ -177,7 +179,7 @@ async function compareRider(
       return 'same'
   } catch (error) {
     signal?.throwIfAborted()
-    app.log.warn({ account: name, code: errorCode(error) }, 'the rider is compared at the first pass')
+    app.log.warn({ account: name, code: errorCode(error) }, 'the first pass will compare the rider')
     return 'unknown'
   }
   throw refusal

@@ -33,9 +33,9 @@ type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Pro
 
 /**
  * Mirrors one account in this process, without the queue; `full` also reconciles. With `training`, training info and workouts are mirrored
- * at the same time, from the first fetched activity on, because the activities may take hours; the counts include only their failures. Of
- * what is here then, `created` activities were never fetched before, `mirrored` and `unfetched` are listed ones, `newestDay` is the day of
- * the newest. Throws ConfigError `no_account`, UnreadableLoginError, the errors of the pass.
+ * at the same time, starting with the first fetched activity, because the activities may take hours; the counts include only their failures.
+ * `created`: activities fetched for the first time by this pass. `mirrored` and `unfetched`: activities that are listed, after the pass.
+ * `newestDay`: the day of the newest activity. Throws ConfigError `no_account`, UnreadableLoginError, and the errors of the pass.
  */
 export async function syncAccount(
   app: SyncApp,
@@ -82,12 +82,12 @@ export async function syncAccount(
   }
 }
 
-/** How often a pass that waits looks whether the one before it has ended. */
+/** How often a waiting pass checks whether the pass before it has ended, ms. */
 const LOOK_EVERY_MS = SECOND
 
 /**
- * Runs `work` as the one pass of an account, see withPass. While another process has one it returns undefined, or with `wait` runs
- * after that. `onWait` is called once, when a wait begins. Throws ConfigError `no_account`, and the signal's reason.
+ * Runs `work` as the only pass of an account, see withPass. If another process has a pass, returns undefined, or with `wait` runs after that
+ * pass. `onWait` is called once, when a wait begins. Throws ConfigError `no_account`, and the signal's reason.
  */
 export async function asPass<T extends object>(
   app: Pick<App, 'mirror'>,
@@ -104,7 +104,7 @@ export async function asPass<T extends object>(
   }
 }
 
-/** Fetches activities of one account again and rewrites them, in this process. Throws as syncAccount does. */
+/** Fetches activities of an account again and rewrites them, in this process. Throws as syncAccount does. */
 export async function resyncAccount(
   app: SyncApp,
   input: Watched & { choice: ResyncChoice },
@@ -119,7 +119,7 @@ export async function resyncAccount(
 
 async function beginPass(app: SyncApp, name: string): Promise<Account> {
   const account = await accountToUse({ store: app.mirror.store, vault: app.vault }, name)
-  // The run of another process that is alive records its own end later.
+  // If the other process is alive, it records the end of its run itself later.
   const { accountId } = account
   await app.mirror.store.transaction((tx) =>
     recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }),
@@ -128,12 +128,12 @@ async function beginPass(app: SyncApp, name: string): Promise<Account> {
   return account
 }
 
-/** A workout that failed is tried once a day, like by the daemon; less than 24 hours, for a `sync` that runs at a fixed hour. */
+/** How often a failed workout is tried again, ms: once a day, as the daemon does; less than 24 hours, for a `sync` that runs at a fixed hour. */
 const FAILED_WORKOUTS_EVERY_MS = 20 * HOUR
 
 /**
- * Mirrors training info, the workout of the day and the workouts; those that failed when they are due or with `full`. A failure is
- * logged and counted and does not stop the other items; only an abort is thrown. Returns the number of failed items.
+ * Mirrors training info, the workout of the day and the workouts; workouts that failed before only if they are due, or with `full`. A
+ * failure is logged and counted and does not stop the other items; only an abort is thrown. Returns the number of failed items.
  */
 export async function syncTraining(
   app: Pick<App, 'mirror'>,
@@ -167,9 +167,10 @@ export async function syncTraining(
 export type VerifyCounts = Record<Verified['result'] | 'compared' | 'repaired', number>
 
 /**
- * Compares mirrored activities of one account with the service, value by value, in this process. Nothing is written without `repair`; with
- * it what differs is recorded like any change. `onEnd` gets each end. An activity that fails is counted, and the others go on. Throws
- * ConfigError `no_account` and `unknown_activity`, UnreadableLoginError, CredentialsRejectedError, the TransientError of an outage.
+ * Compares mirrored activities of one account with the service, value by value, in this process. Writes nothing without `repair`; with it,
+ * differences are recorded like any change. `onEnd` is called for each activity. An activity that fails is counted, and the others continue.
+ * Throws ConfigError `no_account` and `unknown_activity`, UnreadableLoginError, CredentialsRejectedError, and the TransientError of an
+ * outage.
  */
 export async function verifyAccount(
   app: SyncApp,

@@ -8,7 +8,7 @@ import { type JoinedSignal, joinSignals, MINUTE, SECOND } from '../../kit/time.t
 import { beginBrowserLogin } from '../app/sign-in.ts'
 import type { Context } from '../frame/context.ts'
 
-/** Long enough to find a password manager and read the consent screen. */
+/** How long a login may take, ms: long enough to find a password manager and read the consent screen. */
 const WAIT_MS = 10 * MINUTE
 
 type LoginApp = Parameters<typeof beginBrowserLogin>[0]
@@ -23,8 +23,8 @@ type Input = {
 }
 
 /**
- * Signs in by the authorization code flow (service document, endpoint 2): the browser's redirect reaches a listener on loopback, or the
- * person pastes the redirect address. Throws ConfigError when the login is refused, times out or is not answered.
+ * Signs in by the authorization code flow (service document, endpoint 2). The browser's redirect reaches a listener on loopback; with
+ * `paste`, the person pastes the redirect address. Throws ConfigError if the login is refused, times out or is not answered.
  */
 export function loginInBrowser(context: Context, app: LoginApp, input: Input) {
   return input.paste ? loginByPaste(context, app, input) : loginByRedirect(context, app, input)
@@ -37,11 +37,11 @@ async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
     const redirectUri = input.redirectUri ?? listener.redirectUri
     const login = await beginLogin(context, app, { ...input, redirectUri })
     context.note(
-      'Open this address in a browser on this machine, and sign in there (ten minutes; Ctrl-C ends it):',
+      'Open this address in a browser on this machine, and sign in there (within ten minutes; Ctrl-C cancels):',
     )
     context.print(login.authorizeUrl)
     context.note(
-      `If the service shows an error there, it may not know the address ${redirectUri}; --redirect-uri takes a registered one.`,
+      `If the service shows an error there, it may not know the address ${redirectUri}; give a registered address with --redirect-uri.`,
     )
     return await login.finish(await listener.answer(login.state, within), context.signal)
   } finally {
@@ -56,7 +56,7 @@ async function loginByPaste(context: Context, app: LoginApp, input: Input) {
   const login = await beginLogin(context, app, { ...input, redirectUri })
   context.note('Open this address in a browser on any machine, and sign in there:')
   context.print(login.authorizeUrl)
-  context.note('The browser ends at an address that does not open. Paste that address here:')
+  context.note('After that, the browser shows an address that it cannot open. Paste that address here:')
   const lines = createInterface({
     input: process.stdin,
     output: process.stderr,
@@ -73,7 +73,7 @@ async function loginByPaste(context: Context, app: LoginApp, input: Input) {
   context.signal.throwIfAborted()
   // Ctrl-D at a terminal cancels; an empty pipe is an error.
   if (process.stdin.isTTY) throw new DOMException('the prompt was cancelled', 'AbortError')
-  throw new ConfigError('no_answer', 'nothing was pasted; run: musette login --browser --paste')
+  throw new ConfigError('no_answer', 'no address was pasted; run: musette login --browser --paste')
 }
 
 function beginLogin({ signal }: Context, app: LoginApp, input: Input & { redirectUri: string }) {
@@ -96,10 +96,10 @@ function addressOf(redirectUri: string | undefined): { host: string; port: numbe
   return { host: url.hostname.replace(/[[\]]/g, ''), port: Number(url.port || 80) }
 }
 
-/** How long open connections remain after the login, so that the browser can load the last page. */
+/** How long connections stay open after the login, ms, so that the browser can load the last page. */
 const LAST_PAGE_MS = 1 * SECOND
 
-/** Opens a listener on loopback for the browser's redirect; port 0 selects a free one (RFC 8252, section 7.3). */
+/** Opens a loopback listener for the browser's redirect; port 0 selects a free port (RFC 8252, section 7.3). */
 async function openRedirectListener(options: { host: string; port: number }) {
   const server = createServer()
   await once(server.listen(options.port, options.host), 'listening').catch((error) => {
@@ -142,7 +142,7 @@ async function openRedirectListener(options: { host: string; port: number }) {
 }
 
 function cannotListen(port: number, error: Error): ConfigError {
-  const message = `port ${port} on this machine cannot be listened on (${errorCode(error)}); end the program that uses it, or run: musette login --paste`
+  const message = `cannot listen on port ${port} of this machine (${errorCode(error)}); stop the program that uses it, or run: musette login --paste`
   return new ConfigError('port_unusable', message, { cause: error })
 }
 
@@ -155,7 +155,7 @@ function sendPage(response: ServerResponse, status: number, sentence: string): v
   response.end(`<!doctype html><title>musette</title><p>${sentence}</p>`)
 }
 
-/** Parses the redirect address. Throws ConfigError: `login_refused` when the service refused, `no_code` without a code. */
+/** Parses the redirect address. Throws ConfigError `login_refused` if the service refused access, and `no_code` if the address has no code. */
 function parseAnswer(address: string): { code: string; state: string | undefined } {
   const query = URL.canParse(address) ? new URL(address).searchParams : new URLSearchParams()
   const refusal = query.get('error')

@@ -45,19 +45,19 @@ const CORE: readonly Verb[] = [
   completeVerb,
 ]
 
-/** Every verb in the order of the help: those of a feature follow the verb that it names. */
+/** Every verb in the order of the help; the verbs of a feature follow the core verb that the feature names. */
 export const VERBS: readonly Verb[] = CORE.flatMap((verb) => [
   { ...verb, help: withFeatures(verb) },
   ...FEATURES.flatMap(({ verbs }) => (verbs?.after === verb.words ? verbs.all : [])),
 ])
 
-/** Adds the settings of features to the help of a verb that reads them. */
+/** Adds the settings of features to the help of a core verb that reads them. */
 function withFeatures({ words, help }: Verb): Verb['help'] {
   const settings = FEATURES.flatMap(({ settingsOf }) => settingsOf?.[words] ?? [])
   return help && { ...help, settings: [...help.settings, ...settings] }
 }
 
-/** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */
+/** Parses the command line, runs one verb and returns the exit code. Prints a failure as one sentence on standard error. Never throws. */
 export async function runCli(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.done
   const program = makeProgram((verb, options) => run(verb, options))
@@ -91,13 +91,13 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   return code
 }
 
-/** Makes the program with every verb; `run` runs the work of one. */
+/** Makes the program with every verb; `run` runs the work of a verb. */
 export function makeProgram(run: Run): Command {
   const program = new Command('musette')
     .description('Keeps your whole training history in your own Postgres.')
     .version(VERSION)
     .option('--settings <file>', 'read settings that the environment does not set from this file')
-    // Node 20 takes this one for itself, even behind the name of the program.
+    // Node 20 takes --env-file for itself, even after the name of the program.
     .addOption(new Option('--env-file <file>', 'the same as --settings').hideHelp())
     .exitOverride()
     .showHelpAfterError('(musette --help lists the verbs)')
@@ -118,10 +118,9 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   unexpected: 'unexpected',
   usage: 'usage or configuration',
   noLogin: 'no account, or credentials rejected',
-  unreachable:
-    'service or database unreachable, or a full disk, also the one that standard output is written to',
+  unreachable: 'service or database unreachable, or a full disk (also for standard output)',
   partial: 'finished, but some items failed',
-  interrupted: 'stopped by a signal before it was done',
+  interrupted: 'stopped by a signal before it finished',
 }
 
 /** Returns the exit codes of a verb, each with its meaning, in the order of the codes. */
@@ -131,7 +130,7 @@ export function exitsOf({ exits }: Pick<VerbHelp, 'exits'>): Array<[code: number
     .map((kind) => [EXIT[kind], EXIT_MEANINGS[kind]])
 }
 
-/** Returns the help of a verb below its options: notes, settings, exit codes and examples. */
+/** Returns the part of a verb's help below its options: notes, settings, exit codes and examples. */
 function helpTextOf({ notes = [], settings, exits, examples }: VerbHelp): string {
   const codes = exitsOf({ exits }).map(([code, meaning]) => `  ${String(code).padEnd(3)}  ${meaning}`)
   const parts = [
@@ -148,7 +147,7 @@ function helpTextOf({ notes = [], settings, exits, examples }: VerbHelp): string
   return `\n${parts.join('\n')}`
 }
 
-/** The width of a terminal that nobody has widened, in columns. */
+/** The width of the help, in columns: the usual width of a terminal. */
 const WIDTH = 80
 
 function wrap(words: readonly string[], indent = ''): string[] {

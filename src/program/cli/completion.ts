@@ -1,7 +1,7 @@
 import { Argument, type Command, type Option } from 'commander'
 import type { Verb } from '../frame/verb.ts'
 
-/** Says to the script that the shell completes paths by itself; no verb and no option begins like this. */
+/** Tells the script that the shell completes paths by itself; no verb and no option begins with a colon. */
 const PATHS: Readonly<Record<string, string[]>> = { file: [':file'], dir: [':folder'] }
 
 const BASH = `_musette() {
@@ -16,7 +16,7 @@ const BASH = `_musette() {
 }
 complete -o default -F _musette musette`
 
-/** A script for each shell; bash may be 3.2 of macOS, which lacks compopt, and zsh runs the script of bash. */
+/** The script for each shell. The bash script also runs in bash 3.2 of macOS, which lacks compopt; zsh runs the bash script. */
 const SCRIPTS = {
   bash: `# Completion of musette for bash; in ~/.bashrc: source <(musette completion bash)
 ${BASH}`,
@@ -39,12 +39,12 @@ end
 complete -c musette -f -a '(_musette)'`,
 }
 
-/** Prints a script. It reads no settings, as the hidden verb `complete`, which the scripts run at the Tab key: they fit every version. */
+/** Prints a completion script. The script runs the hidden verb `complete` at the Tab key, so it fits every version. Neither verb reads settings. */
 export const completionVerb: Verb = {
   words: 'completion',
   help: {
     notes: [
-      'In ~/.bashrc, or in ~/.zshrc after compinit, write: source <(musette completion bash), with zsh in its place there. For fish, save the script as ~/.config/fish/completions/musette.fish.',
+      'For bash, add to ~/.bashrc: source <(musette completion bash). For zsh, add to ~/.zshrc after compinit: source <(musette completion zsh). For fish, save the script as ~/.config/fish/completions/musette.fish.',
     ],
     settings: [],
     exits: [],
@@ -67,14 +67,14 @@ export const completeVerb: Verb = {
     }),
 }
 
-/** Returns what may stand in the place of the last word, each with a tab and its description. */
+/** Returns the completions of the last word, each with a tab and its description. */
 function completionsOf(program: Command, words: readonly string[]): string[] {
   const help = program.createHelp()
   const current = words.at(-1) ?? ''
   let command = program
   let option: Option | undefined
   for (const word of words.slice(0, -1)) {
-    // Bash makes three words of --option=value.
+    // Bash splits --option=value into three words.
     if (word === '=') continue
     const options: Option[] = option ? [] : [...help.visibleOptions(command), ...program.options]
     option = options.find(({ required, short, long }) => required && [short, long].includes(word))

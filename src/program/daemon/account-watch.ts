@@ -13,15 +13,16 @@ import { SECOND } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
 import { NO_ACCOUNT } from '../frame/findings/core-sources.ts'
 
-/** How soon due work is found, and a login without a notification, as behind a pooler. */
+/** How often the watch looks for due work and new logins, ms, because a pooler may drop notifications. */
 const LOOK_EVERY_MS = 10 * SECOND
-/** The jobs that a rider waits for after a login. */
+/** Jobs that a rider waits for after a login. */
 const FIRST_JOBS: readonly JobName[] = ['poll-activities', 'poll-training-info', 'poll-workouts']
 
 /**
- * Watches the accounts: one that signs in, also again, gets its schedules and polls at once; a deleted one loses them. The database
- * notifies of a change; without a notification it is found within ten seconds. Work that is due, or a new row of the change feed, is
- * followed by a sweep; a quiet database is only read. An unreachable database is ignored, because schedules repeat all of this.
+ * Watches the accounts. An account that signs in, also again, gets its schedules and is polled at once; a deleted account loses its
+ * schedules. The database notifies of changes; without a notification, the watch finds a change within ten seconds. If work is due or the
+ * change feed has a new row, it enqueues a sweep; a quiet database is only read. An unreachable database is ignored, because schedules
+ * repeat all of this.
  */
 export async function openAccountWatch(
   { store, log, databaseUrl, mirror }: Pick<App, 'store' | 'log' | 'databaseUrl' | 'mirror'>,
@@ -39,7 +40,7 @@ export async function openAccountWatch(
       isDue: await hasDueWork(tx, mirror.now()),
       change: await findNewestChange(tx),
     }))
-    // One more when nothing is due any longer: it does what waits for that.
+    // One more sweep after nothing is due any longer: it does the work that waits for this.
     if (isDue || wasDue || change !== newest) await jobs.enqueue('sweep', [{}])
     newest = change
     wasDue = isDue

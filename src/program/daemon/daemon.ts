@@ -29,25 +29,25 @@ import type { Role } from './roles.ts'
 import { waitForServers } from './wait-for-servers.ts'
 import { openWatcher } from './watcher.ts'
 
-/** A job that must wait longer for a rate-limited service goes back to the queue, so that jobs for other services run. */
+/** How long a job may wait for a rate-limited service, ms. Then it goes back to the queue, so that jobs for other services run. */
 const LONGEST_PAUSE_MS = 5 * SECOND
 
-/** Caches the ended sessions, because a page sends several requests a second; a slow database must not delay a page. */
+/** Ended sessions are cached, because a page sends several requests a second. A slow database must not delay a page. */
 const ENDED_SESSIONS = { keepMs: 5 * SECOND, timeoutMs: 1 * SECOND }
 
 export type Daemon = {
   app: App & FactsApp
   jobs: Jobs
-  /** the URL of the dashboard; undefined when it is off */
+  /** the URL of the dashboard; undefined if the dashboard is off */
   url: string | undefined
-  /** resolves with the error when the daemon must stop, or open again, see openDatabaseWatch */
+  /** resolves with the error after which the daemon must stop or open again, see openDatabaseWatch */
   failed: Promise<Error>
   close(): Promise<void>
 }
 
 type DaemonInput = { roles: readonly Role[]; signal: AbortSignal; watchEveryMs?: number }
 
-/** Codes of a server that went away while the daemon opened, as one that starts twice does. */
+/** Error codes of a server that went away while the daemon opened: some servers start twice. */
 const WENT_AWAY = new Set([
   ...['database_unreachable', 'database_disk_full', 'database_memory', 'database_full', 'queue_unreachable'],
   ...UNFIT,
@@ -55,13 +55,13 @@ const WENT_AWAY = new Set([
 const MAX_ATTEMPTS = 5
 const AGAIN_AFTER_MS = 1 * SECOND
 
-/** Opens the daemon as openParts does, after it has waited for its database and its Redis to be up. */
+/** Waits until its database and Redis are up, then opens the daemon as openParts does. */
 export async function openDaemon(config: Config, log: Logger, input: DaemonInput): Promise<Daemon> {
   const http = input.roles.includes('web') ? config.http : undefined
   if (http) assertNotExposed(http)
   const { show } = makeProgressLine({ terminal: false, note: (line) => log.info(line) }, 'copying rows')
   const changed = await bringToMajor({ config, log, signal: input.signal }, FEATURES, { onProgress: show })
-  if (changed) log.warn(changed, 'the embedded Postgres is of this major now')
+  if (changed) log.warn(changed, 'the embedded Postgres was upgraded to this major version')
   for (let attempt = 1; ; attempt++) {
     await waitForServers({ log }, { config, http, signal: input.signal })
     try {
@@ -69,16 +69,16 @@ export async function openDaemon(config: Config, log: Logger, input: DaemonInput
     } catch (error) {
       input.signal.throwIfAborted()
       if (attempt === MAX_ATTEMPTS || !WENT_AWAY.has(errorCode(error))) throw error
-      log.warn({ attempt, reason: errorLine(error) }, 'the start was interrupted and begins again')
+      log.warn({ attempt, reason: errorLine(error) }, 'the start was interrupted; musette tries again')
       await sleep(AGAIN_AFTER_MS, input.signal)
     }
   }
 }
 
 /**
- * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, the parts of
- * features, schedules and workers, queues, database watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
- * errors of every part, and UnreadableLoginError when the secret key is the wrong one.
+ * Opens every part of the daemon that the roles need. `close` stops the parts in reverse order: web server, watcher, parts of features,
+ * schedules and workers, queues, database watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
+ * errors of every part, and UnreadableLoginError if the secret key is wrong.
  */
 async function openParts(
   config: Config,
@@ -87,7 +87,7 @@ async function openParts(
 ): Promise<Daemon> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
-    // Routes add theirs.
+    // Routes add their observers.
     const observers: ServiceObserver[] = []
     const app = await openApp(config, log, {
       signal: input.signal,
@@ -100,7 +100,7 @@ async function openParts(
       preparation: config.migrateOnStart ? 'migrate' : 'set-up',
     })
     release.defer('app', () => app.close())
-    // First, because every write takes a number of the line.
+    // First, because every write takes a number from the database's line.
     const watch = await openDatabaseWatch(app, input.watchEveryMs)
     release.defer('database watch', () => watch.close())
     const wrongKey = await parkUnreadableLogins(app)
@@ -167,7 +167,7 @@ async function openParts(
     if (web) release.defer('web', () => web.close())
     const queue = config.redisUrl ? 'redis' : 'postgres'
     log.info({ url: web?.url, roles: input.roles, database: app.store.server(), queue }, 'started')
-    // Last, because jobs and the opening of everything else would wait for each other.
+    // Last, because jobs and the opening of the other parts would wait for each other.
     jobs.work()
     return { app, jobs, url: web?.url, failed: watch.changed, close: () => release.release() }
   } catch (error) {
@@ -176,7 +176,10 @@ async function openParts(
   }
 }
 
-/** Completes what an older version did not derive from samples, in the background; time zones and forms come with the first sweep. A failure is logged: the next start tries again. `close` stops it. */
+/**
+ * Derives in the background what an older version did not derive from samples; time zones and forms come with the first sweep. Logs a
+ * failure; the next start tries again. `close` stops the work.
+ */
 function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { close(): Promise<void> } {
   return startWork(async (signal) => {
     try {
@@ -187,10 +190,10 @@ function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { clos
   })
 }
 
-/** A table that is being cut gets this pause for the work of others, and one that is right is looked at less often. */
+/** The pause while rows are moved to partitions, so that other work can run, and the pause between looks at finished tables. */
 const [MOVE_EVERY_MS, LOOK_EVERY_MS] = [10 * SECOND, MINUTE]
 
-/** Keeps the partitions of large tables in the background, see makePartitions. `close` stops it. */
+/** Keeps large tables partitioned in the background, see makePartitions. `close` stops the work. */
 function openPartitioning({ mirror: { store, log } }: Pick<App, 'mirror'>): { close(): Promise<void> } {
   const partitions = makePartitions({ store, log })
   return startWork(async (signal) => {

@@ -8,13 +8,13 @@ import { MINUTE, sleep } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
 import { seenChangePath } from '../app/open-database.ts'
 
-/** How often it looks, ms: a few queries of small tables. */
+/** How often the watch looks at the database, ms: a few queries on small tables. */
 const LOOK_EVERY_MS = 1 * MINUTE
 
 /**
- * Opens a watch that looks at the database now and every minute. It begins a new line as followDatabase does; a file in the data directory
- * has the newest change that it saw. It compares the schema's version: after a migration by a newer musette an older process would write
- * rows without the newer version's derived columns. Later it ignores an unreachable database. Throws the errors of the store.
+ * Opens a watch that looks at the database now and every minute. It begins a new line as followDatabase does, and keeps the newest change
+ * that it saw in a file of the data directory. It checks the schema's version: after a migration by a newer musette, an older process would
+ * write rows without the newer derived columns. Throws the errors of the store now; later it ignores an unreachable database.
  */
 export async function openDatabaseWatch(
   { store, log, config }: Pick<App, 'store' | 'log' | 'config'>,
@@ -48,19 +48,19 @@ export async function openDatabaseWatch(
         if (now.line === line) continue
         const message = 'the database has moved or was put back; it has a new line'
         log.warn({ line: now.line }, message)
-        // The queue in Redis is that of a line.
+        // The queue in Redis belongs to a line.
         if (config.redisUrl) return onChanged(new TransientError('database_new_line', message))
         line = now.line
       } catch (error) {
         if (error instanceof ConfigError) return onChanged(error)
-        log.debug({ reason: errorLine(error) }, 'the database cannot be looked at now')
+        log.debug({ reason: errorLine(error) }, 'the database cannot be read now')
       }
     }
   }
   return {
     ...startWork((signal) => watch(signal).catch(() => undefined)),
     database,
-    /** resolves with the ConfigError of another schema version, or TransientError `database_new_line` to open again; else stays pending */
+    /** resolves with ConfigError if the schema version changed, or with TransientError `database_new_line` to open again; otherwise stays pending */
     changed,
   }
 }

@@ -34,12 +34,15 @@ import { DAY, formatDuration, MINUTE, SECOND } from '../../kit/time.ts'
 import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
 
-/** How many wanted activities one sweep enqueues for an account: what is fetched until the next but one, so that accounts take turns. */
+/**
+ * How many wanted activities a sweep enqueues for an account: about as many as are fetched before the sweep after the next, so that accounts
+ * take turns.
+ */
 const SWEEP_LIMIT = { min: 100, max: 10_000, minutes: 1 / 3 }
-/** Activities that started within this time are new: they are fetched before older ones. */
+/** Activities that started within this time, ms, are new and are fetched before older activities. */
 const NEW_WITHIN_MS = 14 * DAY
 
-/** Makes the handler of each of core's jobs; `jobs` is a function because the queue needs the handlers first. */
+/** Makes the handlers of the core's jobs; `jobs` is a function because the queue needs the handlers first. */
 export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
   const { store, mirror } = app
   const swept: Swept = {
@@ -56,7 +59,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
       return { counts: { changed: inserted + marked } }
     }),
     'reconcile-activities': besidePasses(app, async (account, { signal }) => {
-      // The first poll compares the whole list itself.
+      // The first poll compares the whole list itself, so there is nothing to reconcile before it.
       const key = { accountId: account.accountId, resource: ACTIVITIES }
       if (!(await store.read((tx) => findCursor(tx, key)))) return undefined
       const found = await reconcileActivities(mirror, { account, signal })
@@ -98,7 +101,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
         if (!passes.includes(account.accountId)) wanted += await enqueueWanted(app, jobs(), account)
       }
       await logProgress(app, swept, wanted)
-      // The time zones of an account are found again when the change feed has more of it.
+      // Time zones are computed again if the change feed has new rows of the account.
       const newest = await store.read(findNewestChange)
       if (newest !== swept.newestChange) {
         const changed = await store.read((tx) => findChangedAccounts(tx, swept.newestChange))
@@ -106,7 +109,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
         await updateAllTimeZones(app, changed)
       }
       swept.newestChange = newest
-      // Once an account has nothing left to fetch, however long the others do.
+      // The form of an account is fitted when the account has nothing left to fetch, even if other accounts do.
       const busy = new Set(due.map(({ accountId }) => accountId))
       const ready = [...swept.toFit].filter((id) => !busy.has(id)).map((accountId) => ({ accountId }))
       await fitForms(app, ready, signal)
@@ -121,8 +124,8 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
 }
 
 /**
- * Enqueues a fetch for every activity that is due: new ones first, then those never fetched, last those that have changed, as after a
- * recalculation of the whole history. An activity that is already in the queue is not added again. Returns how many are due.
+ * Enqueues a fetch for every activity that is due: first new activities, then activities that were never fetched, last changed ones, as
+ * after a recalculation of the whole history. An activity that is in the queue is not added again. Returns how many activities are due.
  */
 async function enqueueWanted(
   app: Pick<App, 'config' | 'store' | 'mirror'>,
@@ -144,7 +147,7 @@ async function enqueueWanted(
   return wanted.length
 }
 
-/** Tells whether an activity is still due: it may have been fetched since the job was made. */
+/** Reports whether an activity is still due; it may have been fetched since the job was made. */
 function isToFetch({ nextFetchAt, detailState }: WantedActivity, now: Date): boolean {
   return nextFetchAt ? nextFetchAt <= now : detailState !== 'mirrored'
 }
@@ -154,10 +157,10 @@ function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' 
   return activity.fetchedAt === null ? 'normal' : 'changed'
 }
 
-/** How many uploads one sweep enqueues a check for; the next sweep brings the rest. */
+/** How many uploads a sweep enqueues a check for; the next sweep takes the rest. */
 const UPLOAD_SWEEP_LIMIT = 1_000
 
-/** Makes the handlers of the jobs around training info and workouts. */
+/** Makes the handlers of the jobs for training info and workouts. */
 export function makeTrainingHandlers(
   app: Pick<App, 'store' | 'vault' | 'mirror'>,
 ): Pick<CoreHandlers, 'poll-training-info' | 'poll-workouts'> {
@@ -170,9 +173,9 @@ export function makeTrainingHandlers(
 }
 
 /**
- * Makes the handler of a job of an account, which does nothing for one that is gone, and parks the account when its tokens
- * cannot be read. An account that needs a login is tried, too, because its last token may still be valid; a refusal is then
- * expected and not thrown: status, the dashboard and the doctor already show it.
+ * Makes the handler of an account's job. It does nothing if the account is gone, and parks the account if its tokens cannot be read. It also
+ * tries accounts that need a login, because the last token may still be valid. A refusal is then expected and not thrown, because status,
+ * the dashboard and the doctor already show it.
  */
 function ofAccount<P extends { accountId: number }>(
   app: Pick<App, 'store' | 'vault'>,
@@ -192,8 +195,8 @@ function ofAccount<P extends { accountId: number }>(
 }
 
 /**
- * Makes the handler of a job that requests activities, as ofAccount does. While a verb has a pass of the account, it does nothing,
- * because both would fetch the same. What is left then is found by the next poll and sweep.
+ * Makes the handler of a job that requests activities, as ofAccount does. It does nothing while a verb has a pass of the account, because
+ * both would fetch the same. The next poll and sweep find what is left.
  */
 function besidePasses<P extends { accountId: number }>(
   app: Pick<App, 'store' | 'vault'>,
@@ -205,17 +208,17 @@ function besidePasses<P extends { accountId: number }>(
   })
 }
 
-/** What the earlier sweeps of this process did, so that a sweep does not repeat it; times in ms since 1970. */
+/** What earlier sweeps of this process did, so that a sweep does not repeat it; times in ms since 1970. */
 type Swept = Record<'prunedAt' | 'newestChange', number | undefined> & {
   /** accounts with changes since their form was fitted */
   toFit: Set<number>
   progressLoggedAt: number
 }
 
-/** How often old rows of the bookkeeping are looked for: about a hundred become old in a day. */
+/** How often old bookkeeping rows are deleted, ms: about a hundred rows become old in a day. */
 const PRUNE_EVERY_MS = DAY
 
-/** Deletes old bookkeeping rows of all accounts: in each sweep until none is left, then once a day. */
+/** Deletes old bookkeeping rows of all accounts: in each sweep until none are left, then once a day. */
 async function prune(app: Pick<App, 'store' | 'mirror'>, swept: Swept): Promise<void> {
   const now = app.mirror.now().getTime()
   if (swept.prunedAt !== undefined && Math.abs(now - swept.prunedAt) < PRUNE_EVERY_MS) return
@@ -226,12 +229,12 @@ async function prune(app: Pick<App, 'store' | 'mirror'>, swept: Swept): Promise<
   if (deleted === 0) swept.prunedAt = now
 }
 
-/** How often the progress of a long backfill is logged. */
+/** How often the progress of a long backfill is logged, ms. */
 const PROGRESS_EVERY_MS = MINUTE
-/** The progress of fewer activities is not logged, because they are fetched within seconds. */
+/** The fewest activities for which progress is logged; fewer are fetched within seconds. */
 const PROGRESS_FROM = 20
 
-/** Logs, once a minute at most, how many activities of each account are left to fetch. */
+/** Logs how many activities of each account are left to fetch, at most once a minute. */
 async function logProgress(
   app: Pick<App, 'store' | 'log' | 'mirror'>,
   swept: Swept,

@@ -11,21 +11,21 @@ import { type FactsApp, makeFacts } from '../frame/findings/facts.ts'
 import type { Readiness } from '../web/health-routes.ts'
 import type { Role } from './roles.ts'
 
-/** Any client may request the readiness, so database and queue are read at most once in this time. */
+/** How long a result is reused, ms. Any client may request the readiness, so database and queue must not be read each time. */
 const KEEP_MS = 1 * SECOND
-/** How often a write is tried, because each takes the number of a transaction. */
+/** How often a write is tried, ms, because each write takes a transaction number. */
 const WRITE_EVERY_MS = 5 * SECOND
-/** A walk over a hundred thousand files on a slow share takes minutes; one that takes longer hangs. */
+/** The longest scan of the drop folder, ms; a longer scan counts as stuck. A hundred thousand files on a slow share take minutes. */
 const LONGEST_WALK_MS = 10 * MINUTE
-/** Shorter than the timeout of `musette healthcheck`, so that its answer names the missing part. */
+/** Timeout of one probe, ms: shorter than that of `musette healthcheck`, so that the answer names the missing part. */
 const TIMEOUT_MS = 3 * SECOND
 
 const NOTHING = { identity: undefined, accounts: [], findings: [] }
 
 /**
- * Makes the readiness check: database, queue and disk answer, and every signed-in account was polled lately. Late polls make only
- * workers unready, because they do the polls; the dashboard, which shows the lateness, stays reachable. A drop folder that
- * cannot be read, or whose scan does not end, makes its watchers unready; single files that wait do not.
+ * Makes the readiness check: database, queue and disk answer, and every signed-in account was polled lately. Late polls make only workers
+ * unready, because workers do the polls; the dashboard, which shows the delay, stays reachable. A drop folder that cannot be read, or whose
+ * scan does not end, makes its watchers unready; single waiting files do not.
  */
 export function makeReadiness(
   deps: {
@@ -43,7 +43,7 @@ export function makeReadiness(
   const database = makeCachedProbe(async () => {
     const facts = makeFacts(deps.app, new Date())
     const { identity } = await facts.identity()
-    // Refused where a write is, and takes no number of a transaction.
+    // A read-only server refuses this query, and it takes no transaction number.
     await deps.app.store.transaction(({ client }) =>
       client.query('SELECT FROM musette.locks WHERE false FOR UPDATE'),
     )
@@ -55,7 +55,7 @@ export function makeReadiness(
     }
   }, options)
   const counts = makeCachedProbe(() => deps.jobs.counts(), options)
-  // Any answer will do: the probe looks for threads that hang on a pipe or a dead share.
+  // Any answer is fine: the probe looks for threads that hang on a pipe or a dead share.
   const files = makeCachedProbe(() => stat(config.dataDir).catch(() => undefined), options)
   return async () => {
     const [found, queue, disk] = await Promise.allSettled([database(), counts(), files()] as const)
@@ -74,7 +74,7 @@ export function makeReadiness(
       const since = deps.dropFolder?.walkingSince()?.getTime() ?? Number.POSITIVE_INFINITY
       const isStuck = Date.now() - since > LONGEST_WALK_MS
       const scan = isStuck
-        ? `a scan does not end since ${new Date(since).toISOString()}; restart the daemon`
+        ? `a scan has not ended since ${new Date(since).toISOString()}; restart the daemon`
         : 'ok'
       parts.drop_folder = countOf('waiting files') > 0 ? 'cannot be read; run: musette doctor' : scan
     }
@@ -90,7 +90,7 @@ export function makeReadiness(
   }
 }
 
-/** Returns the state as text. Of an error only the code is shown: the message may contain hosts and users, and no login is needed. */
+/** Returns a probe's state as text. An error shows only its code: the message may contain hosts and users, and no login is needed to read it. */
 function stateOf(probed: PromiseSettledResult<unknown>): string {
   if (probed.status === 'fulfilled') return 'ok'
   const code = errorCode(probed.reason)

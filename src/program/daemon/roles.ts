@@ -1,4 +1,4 @@
 export const ROLES = ['scheduler', 'worker', 'watcher', 'web'] as const
 
-/** A part of the daemon. A process runs all of them unless `--roles` names some. */
+/** A part of the daemon. A process runs all parts unless `--roles` names some. */
 export type Role = (typeof ROLES)[number]

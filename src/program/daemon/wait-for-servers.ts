@@ -12,14 +12,14 @@ import { remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config } from '../config/config.ts'
 import { openWaitingWeb } from '../web/health-routes.ts'
 
-/** The first and the longest pause before a server that is not up is looked at again, and how long it may take to answer, ms. */
+/** Backoff for a server that is not up (first, longest), and the timeout of one attempt, ms. */
 const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [1 * SECOND, 5 * SECOND]
 const ANSWER_WITHIN_MS = 5 * SECOND
 
 /**
- * Waits until the database and Redis answer, those that the configuration names: a machine that starts starts them at the same time.
- * The log and `/readyz` say which one is waited for. Throws at once what time does not mend, such as a wrong password or a missing
- * database, and the signal's reason when it aborts.
+ * Waits until the database and Redis answer, as far as the configuration names them: after a machine's start, they start at the same time as
+ * musette. The log and `/readyz` say which server is missing. Throws at once what time does not solve, such as a wrong password or a missing
+ * database, and the signal's reason if the signal aborts.
  */
 export async function waitForServers(
   { log }: { log: Logger },
@@ -44,7 +44,7 @@ export async function waitForServers(
         }
         const isFull = absence.code === 'database_disk_full'
         parts[part] = `${isFull ? 'its disk is full' : 'not up yet'}; musette waits for it`
-        const sentence = `waiting for the ${part}, which ${variable} names, to be up: ${absence.reason}`
+        const sentence = `waiting for the ${part} (${variable}) to be up: ${absence.reason}`
         problems.say('warn', part, withRemedy(sentence, remedyOf({ code, ...absence }, config)))
       }
       if (Object.keys(parts).length === 0) return
@@ -56,7 +56,7 @@ export async function waitForServers(
   }
 }
 
-/** Servers that may not be up yet, by the names of their parts in `/readyz`; `code` is that of a verb's error, which has the same remedy. */
+/** Servers that may not be up yet; `part` is the name in `/readyz`, and `code` the verb's error that has the same remedy. */
 const SERVERS = [
   {
     ...{ part: 'database', variable: 'DATABASE_URL', code: 'database_unreachable' },
@@ -68,15 +68,15 @@ const SERVERS = [
   },
 ]
 
-/** Why a server is not up yet, in a few words; `code`: of an error that has a remedy of its own. */
+/** Why a server is not up yet, in a few words; `code`: the code of an error that has its own remedy. */
 type Absence = { reason: string; code?: string }
 
-/** Codes of a database that has no room to write now. */
+/** Error codes of a database that has no room to write now. */
 const LACKS_ROOM: ReadonlySet<string> = new Set(['database_disk_full', 'database_memory', 'database_limit'])
 
 type Patience = { signal: AbortSignal; withinMs: number }
 
-/** Connects to the database once. Returns and throws as tryServer; ConfigError `database_login_refused` for a wrong password, for instance. */
+/** Connects to the database once. Returns and throws as tryServer does, for example ConfigError `database_login_refused` for a wrong password. */
 export function tryDatabase(connectionString: string, patience: Patience) {
   const config = {
     connectionString,
@@ -96,7 +96,7 @@ export function tryDatabase(connectionString: string, patience: Patience) {
   })
 }
 
-/** Connects to Redis once. Returns and throws as tryServer; TransientError `queue_unreachable` for a wrong password, for instance. */
+/** Connects to Redis once. Returns and throws as tryServer does, for example TransientError `queue_unreachable` for a wrong password. */
 export function tryRedis(url: string, patience: Patience) {
   return tryServer(patience, async (signal) => {
     const nodes = await fetchRedisFacts(url, signal)
@@ -106,8 +106,9 @@ export function tryRedis(url: string, patience: Patience) {
 }
 
 /**
- * Looks at a server once. Returns undefined when it answers, or why it is not up yet, also when it has not answered after `withinMs`, or
- * that a database takes no writes or lacks room for them. Throws what time does not mend, and the signal's reason at once when it aborts.
+ * Tries a server once. Returns undefined if it answers, otherwise why it is not up yet: for example no answer within `withinMs`, or a
+ * database that refuses writes or has no room for them. Throws what time does not solve, and the signal's reason at once if the signal
+ * aborts.
  */
 async function tryServer(
   { signal, withinMs }: Patience,

@@ -11,16 +11,16 @@ import type { App } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
 
-/** Files that are due at nearly the same moment are imported in one scan. */
+/** Files that are due within this time of each other are imported in one scan, ms. */
 const TOGETHER_MS = 2 * SECOND
 
-/** An unchanged report is written again after this time, to show that the folder is still watched. */
+/** How long until an unchanged report is written again, ms, to show that the folder is still watched. */
 const SHOWN_AGAIN_MS = 10 * MINUTE
 
 /**
- * Opens the drop folder of this process and imports its files. Each file is sent by the process that watches its folder, because
- * other processes may not be able to read it. The ledger has the time of the next attempt, so files need no queue, and any
- * number of processes may watch one folder. Throws the errors of the folder.
+ * Opens the drop folder of this process and imports its files. Each file is sent by the process that watches the folder, because other
+ * processes may not be able to read it. The ledger has the time of the next attempt, so files need no queue, and any number of processes may
+ * watch one folder. Throws the errors of the folder.
  */
 export async function openWatcher(
   app: Pick<App, 'store' | 'log' | 'config' | 'mirror'>,
@@ -50,7 +50,7 @@ export async function openWatcher(
         if (early) return early
         const account = await store.read((tx) => findAccount(tx, file.account))
         if (!account) return { action: 'wait' }
-        // Every request listens to the signal; a separate one per file keeps the listeners of the folder's signal few.
+        // Every request listens to a signal; a signal per file keeps the folder's signal from having many listeners.
         const own = joinSignals([signal])
         const outcome = await importFile(deps, { ...file, account, open, signal: own.signal }).finally(
           own.clear,
@@ -82,7 +82,7 @@ export async function openWatcher(
 
 type Wait = { action: 'wait'; dueAt?: Date; reason?: string }
 
-/** Remembers the next time of each waiting file, and calls `onDue` then, so that files are not read too early or too late. */
+/** Remembers when each waiting file is due, and calls `onDue` then, so that files are read neither too early nor too late. */
 function openDueUploads(onDue: () => void) {
   const waits = new Map<string, Wait & { dueAt: Date }>()
   let timer: NodeJS.Timeout | undefined
@@ -102,7 +102,7 @@ function openDueUploads(onDue: () => void) {
     arm()
   }
   return {
-    /** Returns the wait of a file that is not due yet; undefined for one that is due. */
+    /** Returns the wait of a file that is not due yet, or undefined if the file is due. */
     early(file: DroppedFile): Wait | undefined {
       const due = waits.get(keyOf(file))
       return due && due.dueAt.getTime() > Date.now() ? due : undefined

@@ -2,8 +2,9 @@ import { TransientError } from '../../kit/errors.ts'
 import { SECOND, within } from '../../kit/time.ts'
 
 /**
- * Makes a cached probe for any number of callers: it runs once at a time, and again only `keepMs` after its last result, which may decide on that. After `timeoutMs`
- * a caller gets TransientError `no_answer`; the probe continues, and a later caller may get its result. Errors are cached too, so that callers do not make an outage worse.
+ * Makes a cached probe for any number of callers. At most one run is in progress, and its result is reused for `keepMs`, which may depend on
+ * the result. Errors are cached too, so that callers do not make an outage worse. A caller gets TransientError `no_answer` after
+ * `timeoutMs`; the run continues, and a later caller may get its result.
  */
 export function makeCachedProbe<T>(
   probe: () => Promise<T>,

@@ -24,25 +24,25 @@ import type { SettingsGroup } from '../config/define-settings.ts'
 import type { FactsApp } from './findings/facts.ts'
 import { escapeControls } from './output.ts'
 
-/** One Ctrl-C arrives twice under npm and npx, because they forward it; the second must not end the process at once. */
+/** Signals within this time count as one press of Ctrl-C, ms: npm and npx forward the signal, so that it arrives twice. */
 const SAME_PRESS_MS = 500
 
-/** Longer than a token request, because it is never cancelled. The next run repairs unfinished work, as after a crash. */
+/** How long a stop may take, ms: longer than a token request, which is never cancelled. The next run repairs unfinished work, as after a crash. */
 const STOP_WITHIN_MS = MINUTE
 
-const STOPPED = 'musette: stopped before it was done; run it again to go on from here'
+const STOPPED = 'musette: stopped before it finished; run it again to continue'
 
-/** The daemon with all of its roles, in this process; `url` is that of the dashboard. */
+/** The daemon with all its roles, in this process; `url` is the address of the dashboard. */
 export type RunningDaemon = { app: App; url: string | undefined; close(): Promise<void> }
 
-/** The arguments of every verb: configuration, log, output, and the signal that aborts at SIGINT or SIGTERM. */
+/** What every verb gets: configuration, log, output, and the signal that aborts at SIGINT or SIGTERM. */
 export type Context = {
   config: Config
-  /** where the configuration comes from; it has problems only for verbs that take a wrong one */
+  /** where the configuration comes from; it has problems only for verbs with `takesProblems` */
   settings: Settings
   log: Logger
   signal: AbortSignal
-  /** every feature; they stand above the frame */
+  /** all features; passed in, because the frame does not import features */
   features: ReadonlyArray<WorkoutsFeature & FactsApp['features'][number] & CopyFeature>
   /** whether standard error is a terminal: progress is redrawn in place, and verbs may ask questions */
   terminal: boolean
@@ -52,26 +52,26 @@ export type Context = {
   printJson(answer: unknown): void
   /** writes one line that is not part of the answer to standard error; control characters are escaped as psql does */
   note(line: string): void
-  /** for a verb of a feature that shows the whole program */
+  /** opens the daemon, for a feature's verb that shows the whole program */
   openDaemon(deps: Pick<Context, 'config' | 'log' | 'signal'>): Promise<RunningDaemon>
 }
 
-/** The work of a verb; it resolves to the exit code, undefined for 0. */
+/** The work of a verb; resolves to the exit code, or undefined for 0. */
 type Verb = (context: Context) => Promise<number | undefined>
 
 export type VerbOptions = {
-  /** logs its work; the others log warnings only */
+  /** whether the verb logs its work; other verbs log only warnings */
   logsWork?: boolean
-  /** takes a wrong configuration, of which the wrong variables have their defaults; for the others it is an error */
+  /** whether the verb runs with a wrong configuration, in which wrong variables have their defaults; other verbs fail */
   takesProblems?: boolean
-  /** has nothing to do with the data directory */
+  /** whether the verb does not use the data directory */
   withoutDataDir?: boolean
 }
 
 /** Runs a verb and turns its errors into an exit code. */
 export type Run = (verb: Verb, options?: VerbOptions) => Promise<void>
 
-/** Opens the context of a verb: reads the configuration, opens the log, and listens for signals until `dispose`. Throws ConfigError. */
+/** Opens a verb's context: reads the configuration, opens the log, and listens for signals until `dispose`. Throws ConfigError. */
 export async function openContext(
   groups: readonly SettingsGroup[],
   options: VerbOptions & { envFile?: string | undefined; argv: readonly string[] } & Pick<
@@ -96,7 +96,7 @@ export async function openContext(
     : settings.problems.map(({ name, sentence }) => `${name} ${sentence}`)
   for (const warning of [...warnings, ...ofParts])
     options.logsWork ? log.warn(warning) : note(`musette: ${warning}`)
-  // Libraries print to the console, each in its own way; nothing of ours does.
+  // Libraries print to the console in their own formats; musette itself prints nothing there.
   const drop = (...texts: unknown[]) =>
     log.debug({ said: texts.map((text) => errorLine(text)) }, 'a library printed')
   Object.assign(console, { log: drop, info: drop, warn: drop, error: drop })
@@ -120,7 +120,7 @@ export async function openContext(
 
 function listenForStop(): { signal: AbortSignal; dispose(): void } {
   const controller = new AbortController()
-  // Every request, pause and job of the process listens to this signal; Node warns of a leak from eleven listeners on.
+  // Every request, pause and job of the process listens to this signal, and Node warns of a leak if there are more than ten listeners.
   setMaxListeners(0, controller.signal)
   let firstAt: number | undefined
   const endAtOnce = () => {
@@ -153,11 +153,11 @@ export const EXIT = {
   noLogin: 3,
   unreachable: 4,
   partial: 5,
-  /** stopped by a signal before it was done, as shells count SIGINT: 128 + 2 */
+  /** stopped by a signal before it finished; shells report 128 + 2 for SIGINT */
   interrupted: 130,
 } as const
 
-/** Codes of errors after which a person must sign in, or give other credentials. */
+/** Error codes after which a person must sign in or give other credentials. */
 const LOGIN_CODES: ReadonlySet<string> = new Set([
   'no_account',
   'no_data',
@@ -166,7 +166,7 @@ const LOGIN_CODES: ReadonlySet<string> = new Set([
   'unauthorized_client',
 ])
 
-/** Returns the exit code of an error that ended a verb, and the sentence to print. */
+/** Returns the exit code and the sentence to print for an error that ended a verb. */
 export function exitFor(
   thrown: unknown,
   options: { signal?: AbortSignal; config?: RemedyConfig } = {},
@@ -195,7 +195,10 @@ function codeFor(error: MusetteError): number {
   return EXIT.unexpected
 }
 
-/** Parks the accounts whose tokens cannot be read, for the report that follows. Notes a wrong or lost key, and returns that sentence. */
+/**
+ * Parks the accounts whose tokens cannot be read, so that the report shows them. If the key is wrong or lost, notes that and returns the
+ * sentence.
+ */
 export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
   app: Pick<LocalApp, 'vault'>,

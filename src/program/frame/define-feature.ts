@@ -12,70 +12,70 @@ import type { Gauges } from './gauges.ts'
 import type { Verb } from './verb.ts'
 
 /**
- * What a feature hands the frame: one value, which stands in `feature.ts` of its folder and in the list of `features/index.ts`. Each start of
- * the program loads it, so that it holds names and verbs, and loads its code when that runs.
+ * What a feature gives to the frame: one value in the `feature.ts` of its folder, listed in `features/index.ts`. Every start of the program
+ * loads this value, so it holds only names and verbs, and imports its code when the code runs.
  */
 export type Feature = WorkoutsFeature &
   CopyFeature &
   Readonly<{
-    /** the name of its folder */
+    /** the name of the feature's folder */
     name: string
-    /** its verbs, and the verb of the core that the help prints before them */
+    /** the feature's verbs; the help prints them after the core verb `after` */
     verbs?: { after: string; all: readonly Verb[] }
-    /** those of its settings that a verb of the core reads, by that verb */
+    /** the feature's settings that core verbs read, by verb */
     settingsOf?: Readonly<Record<string, readonly string[]>>
-    /** its settings; loaded when the configuration is read, because the help of the program needs no check */
+    /** the feature's settings; loaded when the configuration is read, because the help does not need their checks */
     settings?: () => Promise<SettingsGroup>
-    /** what it tells of its state, in doctor and status, on pages, by heartbeat and messages */
+    /** the feature's state, for doctor, status, pages, heartbeat and messages */
     state?: () => Promise<FeatureState>
-    /** what Prometheus reads of it */
+    /** the feature's gauges for Prometheus */
     gauges?: () => Promise<Gauges>
-    /** brings what it keeps in the database up to date, at each start of a daemon */
+    /** updates what the feature keeps in the database, at each start of a daemon */
     prepare?: (app: App) => Promise<void>
-    /** its jobs by name; each has one schedule for the daemon, and no payload */
+    /** the feature's jobs by name; each has one schedule per daemon and no payload */
     jobs?: Readonly<Record<string, FeatureJob>>
-    /** an address below which its pages fetch pictures, so that a browser may ask that host for them */
+    /** the address from which the feature's pages load pictures; the browser is allowed to load from its host */
     pictures?: (config: Config) => Promise<string | undefined>
     /**
-     * the formats that its routes answer with: of an activity at `/activities/<id>/download?format=`, of a saved workout at
-     * `/workouts/<account>.<format>?path=`. Pages link to these.
+     * the formats of the feature's download routes, to which pages link: an activity at `/activities/<id>/download?format=`, a saved workout
+     * at `/workouts/<account>.<format>?path=`
      */
     downloads?: Readonly<Partial<Record<'activity' | 'workout', readonly string[]>>>
-    /** adds its routes to the web server, when that opens */
+    /** adds the feature's routes to the web server when the server opens */
     routes?: (server: FastifyInstance, web: WebParts) => Promise<void>
-    /** opens what runs in each daemon with the role worker; undefined when the settings do not ask for it */
+    /** opens what runs in each daemon with the role worker; returns undefined if the settings do not ask for it */
     openInWorker?(daemon: WorkerDaemon): Promise<{ close(): Promise<void> } | undefined>
   }>
 
-/** What a feature gets of the daemon that opens it. */
+/** What a daemon gives to a feature that it opens. */
 type WorkerDaemon = Readonly<{ app: App & FactsApp; jobs: Pick<Jobs, 'enqueue'>; startedAt: Date }>
 
 type FeatureJob = Readonly<{
-  /** tries after which it is dead; see ATTEMPTS of the jobs room */
+  /** attempts before the job is dead; see ATTEMPTS in core/jobs */
   attempts?: number
-  /** whether it also runs at each start of a daemon */
+  /** whether the job also runs at each start of a daemon */
   atStart?: true
-  /** returns its interval, ms; undefined when the settings do not ask for it */
+  /** returns the job's interval, ms, or undefined if the settings do not ask for the job */
   every(config: Config): Promise<number | undefined>
   run(app: App & FactsApp, context: HandlerContext & { startedAt: Date }): Promise<HandlerResult>
 }>
 
-/** What the web server gives the routes of a feature. */
+/** What the web server gives to a feature's routes. */
 export type WebParts = Readonly<{
   app: FactsApp & Pick<App, 'log' | 'databaseUrl'>
-  /** reads what a page shows; the store of `app` is the owner's, for findings and for what a page writes */
+  /** reads what a page shows; `app.store` is the owner's, for findings and for what a page writes */
   visitorStore: VisitorStore
   jobs: Pick<Jobs, 'counts' | 'paused' | 'queues'>
   features: readonly Feature[]
-  /** the path above all pages, see MUSETTE_HTTP_PATH */
+  /** the URL path above all pages, see MUSETTE_HTTP_PATH */
   root: string
   /** whether a token is required, so that a session can end */
   signOut: boolean
   /** whether this process watches the drop folder */
   isWatched: boolean
-  /** tells the observer of each request of this process to the service */
+  /** registers an observer of this process's requests to the service */
   observeRequests: (observer: ServiceObserver) => void
-  /** sets what a browser gets at an unknown address */
+  /** sets the response for an unknown address */
   setNoSuchPage: (send: (reply: FastifyReply) => FastifyReply) => void
 }>
 

@@ -6,7 +6,7 @@ import type { FactsApp } from './findings/facts.ts'
 
 type Features = readonly Pick<Feature, 'jobs'>[]
 
-/** Loads the catalog of all jobs, core's and those of the features, with the intervals of a configuration. */
+/** Loads the catalog of all jobs, of the core and of the features, with the intervals from the configuration. */
 export async function loadCatalog(config: Config, features: Features): Promise<Catalog> {
   const ofFeatures = await Promise.all(
     jobsOf(features).map(async ([name, { every, atStart, attempts }]) => [
@@ -21,7 +21,7 @@ export async function loadCatalog(config: Config, features: Features): Promise<C
   return { ...makeCoreCatalog(config), ...Object.fromEntries(ofFeatures) }
 }
 
-/** Returns the handlers of the features' jobs in a daemon that began at `startedAt`. */
+/** Returns the handlers of the features' jobs, for a daemon that began at `startedAt`. */
 export function featureHandlers(app: App & FactsApp & { features: Features }, startedAt: Date): Handlers {
   return Object.fromEntries(
     jobsOf(app.features).map(([name, { run }]) => [

@@ -2,7 +2,7 @@ import type { Facts } from './findings/facts.ts'
 
 /** Gauges for Prometheus whose values are read at a scrape. */
 export type Gauges = Readonly<{
-  /** by label names with spaces between them, and then by name, what the value is */
+  /** help texts by gauge, grouped by label names with spaces between them */
   helps: Helps
   read: (facts: Facts) => Promise<readonly Reading[]>
 }>
@@ -10,16 +10,16 @@ export type Gauges = Readonly<{
 type Helps = Readonly<Record<string, Readonly<Record<string, string>>>>
 type NamesOf<Group> = Group extends unknown ? keyof Group & string : never
 
-/** Values of gauges, by name, that have the same labels. */
+/** Values of gauges that have the same labels, by name. */
 export type Reading<Name extends string = string> = Readonly<{
   labels?: Readonly<Record<string, string>>
   values: Readonly<Partial<Record<Name, GaugeValue>>>
 }>
 
-/** Times are shown as the seconds since them, or until them, at a scrape; null has no line. */
+/** A Date is shown as the seconds since it, `until` as the seconds until it, at the time of the scrape; null prints no line. */
 export type GaugeValue = number | boolean | Date | Readonly<{ until: Date | null }> | null
 
-/** Makes gauges; only those that have a help can be read. */
+/** Makes gauges; `read` can return only values that have a help text. */
 export function defineGauges<const H extends Helps>(
   gauges: Readonly<{
     helps: H

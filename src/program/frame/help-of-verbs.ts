@@ -1,4 +1,4 @@
-/** Settings that verbs share. */
+/** Settings that several verbs share. */
 export const NETWORK = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS'] as const
 export const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR'] as const
 export const KEYED = [...DATABASE, 'MUSETTE_SECRET_KEY'] as const
@@ -14,10 +14,10 @@ export const SERVICE = [
 export const PACE = ['MUSETTE_CONCURRENCY', 'MUSETTE_REQUESTS_PER_MINUTE'] as const
 export const MIRROR = [...SERVICE, ...PACE, 'MUSETTE_HISTORY_START', 'MUSETTE_KEEP_RAW'] as const
 
-/** The note of verbs with an account that need not be named. */
+/** The note for verbs whose account may be omitted. */
 export const WHOSE = 'Without an account: default, else the only account.'
 
-/** Exit codes that verbs share: those that open a database, those that need a login, and those of many items. */
+/** Exit codes that verbs share: for verbs that open a database, verbs that need a login, and verbs that handle many items. */
 export const ASKS = ['unreachable', 'interrupted'] as const
 export const SIGNED_IN = ['noLogin', ...ASKS] as const
 export const ITEMS = [...SIGNED_IN, 'partial'] as const

@@ -5,10 +5,10 @@ import { nameControls } from '../../kit/text.ts'
 type Column = { name: string; numeric: boolean }
 
 const GAP = '  '
-/** The smallest width of a narrowed column, in columns of the terminal. */
+/** The smallest width of a narrowed column, in terminal columns. */
 const NARROWEST = 3
 
-/** Prints rows as aligned columns under their names, numbers aligned to the right; NULL is an empty cell. */
+/** Prints rows as a table under the column names, with numbers aligned to the right; NULL is an empty cell. */
 export function printTable(context: { print(line: string): void }, rows: ReadonlyArray<object>): void {
   const names = Object.keys(rows[0] ?? {})
   const memberOf = (row: object, name: string) => (row as Record<string, unknown>)[name]
@@ -22,10 +22,10 @@ export function printTable(context: { print(line: string): void }, rows: Readonl
 }
 
 /**
- * Makes the layout of a table from its first rows. A later cell that is wider than its column moves the next cells of its
- * line to the right until spare room in them compensates. With `limit`, in columns of the terminal, the widest columns are
- * narrowed until a line fits, and the cells of a line that does not fit are cut. `width` is that of a line when no column is
- * narrowed, `heading` has the names and the rule under them, `line` writes a row's cells.
+ * Makes a table layout from the first rows. If a later cell is wider than its column, the next cells of its line move right until their
+ * padding makes up for it. With `limit`, in terminal columns, the widest columns are narrowed until a line fits, and the cells of longer
+ * lines are cut. Returns `width`, the width of a line before narrowing; `heading`, the names and the rule below them; and `line`, which
+ * formats the cells of a row.
  */
 export function makeLayout(
   columns: readonly Column[],
@@ -57,7 +57,7 @@ export function makeLayout(
   return { width: sumOf(natural), heading: [line(names), rule], line }
 }
 
-/** Returns a text as one line, escaped for the terminal; a line break becomes the sign ⏎. */
+/** Returns a text as one line, escaped for the terminal; line breaks become ⏎. */
 export function cellOf(text: string): string {
   return escapeControls(text).replaceAll('\n', '⏎')
 }
@@ -80,10 +80,10 @@ function sumOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + GAP.length * Math.max(0, widths.length - 1)
 }
 
-/** Characters that a terminal does not show: direction marks and joiners. The joiners inside an emoji are not included. */
+/** Characters that a terminal does not show, such as direction marks and joiners; the joiners inside an emoji are not included. */
 const INVISIBLE = /(?!\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
 
-/** Escapes control characters as psql does, `\x1B`, so that no text can control the terminal. Tabs become spaces; line breaks stay. */
+/** Escapes control characters as psql does, `\x1B`, so that no text can control the terminal. Replaces tabs by spaces and keeps line breaks. */
 export function escapeControls(text: string): string {
   if (isPlain(text)) return text
   return nameControls(text).replace(
@@ -97,7 +97,7 @@ export function widthOf(line: string): number {
   return isPlain(line) ? line.length : width(line.normalize('NFC').replace(INVISIBLE, ''))
 }
 
-/** Cuts a line that is wider than `limit` columns and ends it with an ellipsis. */
+/** Cuts a line to `limit` columns; a line that is cut ends with an ellipsis. */
 export function cutTo(line: string, limit: number): string {
   if (widthOf(line) <= limit) return line
   const [start = ''] = wrapTo(line, limit - 1)
@@ -123,13 +123,13 @@ export function wrapTo(line: string, limit: number): string[] {
   return [...pieces, piece]
 }
 
-/** Returns the graphemes of a text. Node loads the tables of Unicode for them, which takes longer than most verbs. */
+/** Returns the graphemes of a text. Node loads Unicode tables for this, which takes longer than most verbs run. */
 function graphemesOf(text: string): string[] {
   if (isPlain(text)) return [...text]
   return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
 }
 
-/** Pads a cell with spaces to a width in columns; `side` is the side on which the text stands. */
+/** Pads a cell with spaces to a width in columns; `side` is the side of the text. */
 export function padTo(cell: string, columns: number, side: 'left' | 'right'): string {
   const spaces = ' '.repeat(Math.max(0, columns - widthOf(cell)))
   return side === 'left' ? cell + spaces : spaces + cell
@@ -139,7 +139,10 @@ function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
 
-/** Parses the value of an option that is a whole number, of up to 16 digits as in the change feed after a restore. Throws commander's InvalidArgumentError, to which commander adds the option. */
+/**
+ * Parses an option's whole number of up to 16 digits: positions in the change feed have as many after a restore. Throws commander's
+ * InvalidArgumentError, to which commander adds the option.
+ */
 export function wholeNumber(text: string): number {
   if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
   throw new InvalidArgumentError('It is not a whole number.')

@@ -5,27 +5,27 @@ import { escapeControls } from './output.ts'
 
 export type ProgressLine = {
   show(now: { done: number; total: number }): void
-  /** ends the line and keeps its last state; a second call, or a call after `finish`, does nothing */
+  /** ends the line and keeps its last state; does nothing after `close` or `finish` */
   close(): void
   finish(sentence: string): void
 }
 
-/** The part of a terminal that a redrawn line needs. */
+/** The part of a terminal that a redrawn line uses. */
 type Terminal = { columns?: number; write(text: string): unknown }
 
-/** The interval of the plain lines when the output is not a terminal. */
+/** Interval of the plain lines if standard error is not a terminal, ms. */
 const PLAIN_EVERY_MS = 5 * SECOND
 const REDRAW_EVERY_MS = 100
-/** The width of a terminal that does not report it, in columns. */
+/** The width assumed for a terminal that does not report its width, in columns. */
 const USUAL_COLUMNS = 80
-/** A shorter bar, in columns, shows too little and is left out. */
+/** The shortest bar, in columns; a shorter bar shows too little and is left out. */
 const SHORTEST_BAR = 10
 const LONGEST_BAR = 40
 const CLEAR_LINE = '\r\x1b[2K'
 
 /**
- * Makes a progress line with rate and remaining time: redrawn in place on a terminal, a plain line every five seconds
- * elsewhere. It handles no keys and no signals, so that Ctrl-C stops the work in order.
+ * Makes a progress line with rate and remaining time. On a terminal the line is redrawn in place; elsewhere a plain line is written every
+ * five seconds. It handles no keys and no signals, so Ctrl-C stops the work in order.
  */
 export function makeProgressLine(
   context: Pick<Context, 'terminal' | 'note'>,
@@ -44,7 +44,7 @@ function movingLine(terminal: Terminal, what: string, now: () => number): Progre
       if (drawnAt !== undefined && now() - drawnAt < REDRAW_EVERY_MS && done < total) return
       drawnAt = now()
       const sentence = sentenceOf(what, done, total, drawnAt - startedAt)
-      // Some terminals begin a new line after a full last column. The cursor returns, so that a log line overwrites this one.
+      // Some terminals begin a new line after a full last column. The carriage return lets a log line overwrite this line.
       const width = (terminal.columns || USUAL_COLUMNS) - 1
       terminal.write(`${CLEAR_LINE}${withBar(sentence, done / Math.max(1, total), width)}\r`)
     },
@@ -59,7 +59,7 @@ function movingLine(terminal: Terminal, what: string, now: () => number): Progre
   }
 }
 
-/** Returns a sentence and, if `width` columns suffice, a bar behind it. */
+/** Returns a sentence, followed by a bar if `width` columns suffice. */
 function withBar(sentence: string, share: number, width: number): string {
   const length = Math.min(LONGEST_BAR, width - sentence.length - 2)
   if (length < SHORTEST_BAR) return sentence.slice(0, width)

@@ -3,11 +3,11 @@ import { joinSignals } from '../../kit/time.ts'
 
 type Choice = {
   initialValue?: string
-  /** returns the fault of the line */
+  /** returns what is wrong with the line, or undefined */
   validate?: (line: string | undefined) => string | undefined
 }
 
-/** Asks for a line on the terminal. Throws an AbortError at Ctrl-C, Ctrl-D and Escape, and when the signal aborts. */
+/** Asks for a line on the terminal. Throws AbortError at Ctrl-C, Ctrl-D or Escape, or if the signal aborts. */
 export async function promptForText(
   message: string,
   signal: AbortSignal,
@@ -30,7 +30,7 @@ async function untilCancelled(
   ask: (cancel: AbortSignal) => Promise<string | symbol>,
 ): Promise<string> {
   const cancel = joinSignals([signal])
-  // The library ignores Ctrl-D and would wait for ever on a closed input.
+  // The library ignores Ctrl-D and would wait forever on a closed input.
   const onKey = (_text: string | undefined, key: { ctrl?: boolean; name?: string } | undefined) => {
     if (key?.ctrl && key.name === 'd') cancel.abort()
   }
@@ -45,7 +45,7 @@ async function untilCancelled(
   }
 }
 
-/** Reads a stream to its end as UTF-8 text. Throws an AbortError when the signal aborts first. */
+/** Reads a stream to its end as UTF-8 text. Throws AbortError if the signal aborts first. */
 export async function readInput(stream: Readable, signal?: AbortSignal): Promise<string> {
   if (signal) addAbortSignal(signal, stream)
   const chunks: Buffer[] = []

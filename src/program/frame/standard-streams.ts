@@ -3,13 +3,13 @@ import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '.
 import { EXIT, exitFor } from './context.ts'
 
 /**
- * Ends the process when standard output cannot be written, whichever verb writes: with one sentence and the exit code that a
- * file gives; in silence and with 0 when its reader has gone away (`musette status | head`). What standard error cannot take
- * is lost, and the work goes on.
+ * Ends the process if any verb cannot write to standard output. If the reader has gone away (`musette status | head`), exits 0 without a
+ * message. Otherwise prints one sentence and exits with the code for an unwritable file. What standard error cannot take is lost, and the
+ * work goes on.
  */
 export function guardStandardStreams(): void {
   const { stdout, stderr } = process
-  // Node writes to a file once and does not see that only a part of the bytes arrived: the end would be lost in silence.
+  // Node writes to a file once and does not notice that only some of the bytes arrived, so the end would be lost silently.
   if (fstatSync(stdout.fd).isFile()) stdout._write = writeWhole
   stdout.on('error', (error) => {
     if (errorCode(error) === 'EPIPE') process.exit(EXIT.done)
@@ -20,7 +20,7 @@ export function guardStandardStreams(): void {
   stderr.on('error', () => undefined)
 }
 
-/** Writes a piece and waits until the reader has it. A closed pipe ends the process, as for every verb. */
+/** Writes a piece and waits until the reader has it. A closed pipe ends the process, see guardStandardStreams. */
 export function writeTo(output: NodeJS.WriteStream, piece: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     output.write(piece, (error) => (error ? reject(error) : resolve()))
@@ -32,7 +32,7 @@ export function writeOut(piece: string | Uint8Array): Promise<void> {
   return writeTo(process.stdout, piece)
 }
 
-/** Throws ConfigError `bad_usage` with that sentence when standard output is a terminal. */
+/** Throws ConfigError `bad_usage` with this sentence if standard output is a terminal. */
 export function refuseTerminal(sentence: string): void {
   if (process.stdout.isTTY) throw new ConfigError('bad_usage', sentence)
 }

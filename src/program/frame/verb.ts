@@ -6,25 +6,25 @@ import type { Context, EXIT, Run, VerbOptions } from './context.ts'
 import { makeProgressLine, type ProgressLine } from './progress.ts'
 
 export type Verb = {
-  /** as they are typed: `workout list` */
+  /** the words of the verb as typed: `workout list` */
   words: string
   /** undefined for a hidden verb */
   help: VerbHelp | undefined
-  /** adds it to the program and returns its command; `run` runs its work */
+  /** adds the verb to the program and returns its command; `run` runs the verb's work */
   add(program: Command, run: Run): Command
 }
 
 export type VerbHelp = {
-  /** paragraphs beyond the options */
+  /** paragraphs after the options */
   notes?: readonly string[]
-  /** the settings of the verb, except MUSETTE_LOG_LEVEL, and those that a feature names for it */
+  /** the verb's settings, except MUSETTE_LOG_LEVEL and settings that a feature adds */
   settings: readonly string[]
-  /** the exit codes except 0, 1 and 2, which every verb has */
+  /** the verb's exit codes, except 0, 1 and 2, which every verb has */
   exits: ReadonlyArray<keyof typeof EXIT>
   examples: readonly string[]
 }
 
-/** An option of commander; `held` is the type of its value, and exists for the compiler only. */
+/** An option of commander; `held` is the type of its value and exists only for the compiler. */
 type OptionOf<T> = Option & { held?: T }
 type Options = Readonly<Record<string, Option>>
 
@@ -33,7 +33,7 @@ export function flag(flags: string, description: string): OptionOf<boolean | und
   return new Option(flags, description)
 }
 
-/** Makes an option with a value: a text unless `parse` makes it something else. `D` is `never` when a verb is not run without it. */
+/** Makes an option with a value: a string, or what `parse` returns. `D` is `never` if the verb requires the option. */
 export function option<T = string, D = undefined>(
   flags: string,
   description: string,
@@ -50,10 +50,13 @@ type Group = { name: string; description: string }
 type Opened = { nothing: { close(): Promise<void> }; reading: LocalApp; database: LocalApp; app: App }
 type Needs = keyof Opened
 
-/** A person waits no longer for a service that has asked to wait; a pass does. */
+/** The longest pause that a verb accepts if the service asks for one, ms, because a person waits; a pass accepts any pause. */
 export const LONGEST_PAUSE_MS = 60_000
 
-/** How each verb opens what it needs: `reading` writes nothing, so that it works on a standby, `app` requests of the service, too. A person waits for it, so that it keeps no pause after a failure. */
+/**
+ * How each verb opens what it needs. `reading` writes nothing, so it works on a standby; `app` can also send requests to the service. It
+ * keeps no pause after a failure, because a person waits.
+ */
 const OPEN: { [D in Needs]: (context: Context, isPass: boolean) => Promise<Opened[D]> } = {
   nothing: async () => ({ close: async () => undefined }),
   reading: async ({ config, log, signal }) =>
@@ -70,16 +73,16 @@ const OPEN: { [D in Needs]: (context: Context, isPass: boolean) => Promise<Opene
     }),
 }
 
-/** What a verb works with: the context, the app that it needs, and the duration of its life until now. */
+/** What a verb works with: the context, the app that it needs, and the time since it began. */
 export type Tools<D extends Needs> = Context & {
   app: Opened[D]
-  /** begins a line that shows how far the work is; it ends with the verb */
+  /** begins a progress line, which ends with the verb */
   beginProgress(what: string): ProgressLine
   /** returns the time since the verb began, ms */
   took(): number
 }
 
-/** `<file>`, `[name]` or `[paths...]` behind the name of a verb, by that name. */
+/** The argument after a verb's name, by its own name: `<file>`, `[name]` or `[paths...]`. */
 type ArgumentOf<N extends string> = N extends `${string} ${'<' | '['}${infer A}...${string}`
   ? Record<A, string[]>
   : N extends `${string} <${infer A}>`
@@ -98,33 +101,33 @@ type Values<O extends Options> = {
 /** What was typed: argument and options. */
 type Typed<N extends string, O extends Options> = ArgumentOf<N> & Values<O>
 
-/** The same; where a database is opened, `account` is the chosen one: the one that is named, default, or the only one. */
+/** Like Typed; if a database is opened, `account` is the chosen account: the named one, `default`, or the only one. */
 type Input<N extends string, O extends Options, D extends Needs> = Typed<N, O> &
   (['account', D] extends [keyof Typed<N, O>, Exclude<Needs, 'nothing'>] ? { account: string } : unknown)
 
-/** No verb that a person sees lacks its help. */
+/** Every verb that is not hidden has a help text. */
 type Shown = { hidden?: false; help: VerbHelp } | { hidden: true; help?: undefined }
 
 type Definition<N extends string, O extends Options, D extends Needs, B> = VerbOptions & {
   group?: Group
-  /** with its argument, as in `export [path]` */
+  /** the verb's name with its argument, as in `export [path]` */
   name: N
   description: string
-  /** the keys are the names of the values in the input of `run` */
+  /** the verb's options; the keys name the values in the input of `run` */
   options?: O
   isDefault?: boolean
   /** opened before the work and closed after it */
   needs: D
-  /** works for seconds and ends, so that less is compiled */
+  /** whether the verb works for seconds and ends, so that V8 compiles less */
   isPass?: boolean
-  /** checks the usage, or reads what is named, before anything is opened; `run` gets what it returns */
+  /** checks the usage or reads named files before anything is opened; `run` gets its result */
   before?(context: Context, typed: Typed<N, O>): B | Promise<B>
-  /** resolves to the exit code, undefined for 0 */
+  /** resolves to the exit code, or undefined for 0 */
   run(tools: Tools<D>, input: Input<N, O, D>, prepared: B): Promise<number | undefined>
 } & Shown
 
 /**
- * Makes a verb of its description and its work:
+ * Makes a verb from its description and its work:
  *
  *     export const pathsVerb = defineVerb({
  *       name: 'paths [name]',
@@ -135,7 +138,7 @@ type Definition<N extends string, O extends Options, D extends Needs, B> = VerbO
  *       async run({ app, printJson }, { name, account, json }) { … },
  *     })
  *
- * It loads its code with import(), because each start of the program loads the file of each verb.
+ * `run` loads its code with import(), because every start of the program loads every verb's file.
  */
 export function defineVerb<
   const N extends string,

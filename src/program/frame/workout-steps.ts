@@ -5,15 +5,15 @@ export type Step = { name: string | null; seconds: number; watts: number }
 
 type WorkoutSet = SavedWorkout['sets'][number]
 
-/** A set, or some of its repetitions: `count` times the work, each followed by the rest if any. */
+/** A set or a part of it: `count` repetitions of the work, each followed by the rest if there is one. */
 export type Repeated = { count: number; work: Step; rest: Step | undefined }
 
-/** More steps than a trainer's program reads. */
+/** The most steps of a workout: more than any trainer's program reads. */
 const MAX_STEPS = 10_000
 const LONGEST_S = 7 * 86_400
 const MAX_WATTS = 10_000
 
-/** Lists the steps of a workout in order, without empty ones, and its sets, in whole seconds; or says why it cannot be ridden. */
+/** Returns the steps of a workout in order, without empty steps, and its sets, all in whole seconds; or `problem`, why it cannot be ridden. */
 export function stepsOf({
   path,
   sets,
@@ -36,7 +36,7 @@ export function stepsOf({
   return { steps, sets: whole }
 }
 
-/** Returns a set with its seconds; NaN stands for a missing power or duration. */
+/** Returns a set before rounding; NaN stands for a missing power or duration. */
 function exactSet(set: WorkoutSet): Repeated {
   const { name, power, duration, power_rest: powerRest, duration_rest: durationRest } = set
   const rest = { name: null, seconds: durationRest ?? Number.NaN, watts: powerRest ?? Number.NaN }
@@ -48,8 +48,8 @@ function exactSet(set: WorkoutSet): Repeated {
 }
 
 /**
- * Rounds the end of each step and not its length, so that the workout keeps its length and no step ends more than half a second off.
- * Repetitions whose seconds then differ become separate sets.
+ * Rounds the end of each step, not its length, so that the workout keeps its length and each step ends within half a second of its exact
+ * end. Repetitions that then differ in seconds become separate sets.
  */
 function roundSets(sets: readonly Repeated[]): Repeated[] {
   let [exactEnd, end] = [0, 0]
@@ -76,7 +76,7 @@ function isPossible({ seconds, watts }: Step): boolean {
   return seconds >= 0 && watts >= 0 && seconds <= LONGEST_S && watts <= MAX_WATTS
 }
 
-/** Makes the lines of a list of workouts: the own ones first, then by name and path. */
+/** Makes the lines of a list of workouts: the rider's own first, then by name and path. */
 export function makeWorkoutLines(workouts: readonly SavedWorkout[]) {
   const keyOf = ({ name, path }: SavedWorkout) => `${name ?? ''}\n${path}`
   return workouts
@@ -87,11 +87,11 @@ export function makeWorkoutLines(workouts: readonly SavedWorkout[]) {
         name: workout.name,
         path: workout.path,
         list: workout.isOwn ? 'own' : 'default',
-        /** s; null when unknown */
+        /** s; null if unknown */
         seconds: 'problem' in listed ? null : listed.steps.reduce((sum, { seconds }) => sum + seconds, 0),
         ftp: workout.ftp,
         resolved_at: workout.resolvedAt,
-        /** why it cannot be written as a file */
+        /** why the workout cannot be written as a file */
         problem: 'problem' in listed ? listed.problem : null,
       }
     })

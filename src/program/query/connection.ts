@@ -3,10 +3,10 @@ import { mapDatabaseError } from '../../core/store/database-errors.ts'
 import { dropConnection, PostgresClient } from '../../kit/postgres-client.ts'
 import { runStatement, type Statement } from './statement.ts'
 
-/** The details of an error or notice beside its message. */
+/** Details of an error or notice in addition to its message. */
 export type Remarks = { detail?: string | undefined; hint?: string | undefined }
 
-/** A message of Postgres beside the answer: a NOTICE, a WARNING, … */
+/** A message of Postgres in addition to the answer, for example a NOTICE or a WARNING. */
 export type Notice = Remarks & { severity: string; message: string }
 
 type RunOptions = Pick<Statement, 'values' | 'maxBytes' | 'signal'>
@@ -16,35 +16,38 @@ export type ConnectionOptions = {
   /** see ClientConfig */
   onlyAsUser?: boolean | undefined
   applicationName: string
-  /** a limit of the server on each statement, ms; undefined: the one of the URL or of the login */
+  /** the server's limit for each statement, ms; undefined: the limit of the URL or of the login */
   statementTimeoutMs?: number | undefined
   signal?: AbortSignal | undefined
   onNotice?: ((notice: Notice) => void) | undefined
 }
 
-/** Settings that apply unless the URL's own `options` set them; a person may read one page for hours. Not the path: see PostgresClient. */
+/**
+ * Settings that apply unless the URL's own `options` set them; a person may read one page for hours. The search path is not among them, see
+ * PostgresClient.
+ */
 const SETTINGS = `('TimeZone', 'UTC'), ('idle_in_transaction_session_timeout', '0')`
 
-// The SELECT takes a snapshot; after that no statement can make the transaction writable.
+// The SELECT takes a snapshot; after that, no statement can make the transaction writable.
 const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'
 
 /**
- * Opens a connection that only reads. Each `run` accepts one statement and runs it in a read-only transaction that already has
- * a snapshot, so that neither the statement nor the settings of session, user or URL can make it writable; the server refuses
- * a second statement in the same text. The statements share the transaction and its snapshot until one of them ends it. This
- * prevents writes to the database, but not the other rights of a superuser, such as COPY … TO PROGRAM: untrusted people also
- * need a login without those rights. Throws the errors of `mapDatabaseError`.
+ * Opens a connection that only reads. Each `run` accepts one statement and runs it in a read-only transaction that already has a snapshot,
+ * so that neither the statement nor settings of session, user or URL can make it writable. The server refuses a second statement in the same
+ * text. All statements share the transaction and its snapshot until a statement ends it. This prevents writes to the database, but not other
+ * rights of a superuser, such as COPY … TO PROGRAM: untrusted people also need a login without those rights. Throws the errors of
+ * `mapDatabaseError`.
  */
 export async function openGuardedConnection(options: ConnectionOptions) {
   const ms = options.statementTimeoutMs
-  // They hold whatever the URL says. The second one ends the transaction of a process that was stopped in the middle.
+  // These limits override the URL. The second ends the transaction of a process that was stopped in the middle.
   const limits = ms
     ? `; SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${2 * ms}`
     : ''
   return makeConnection(await connect(options), { setUp: settingsOf(SETTINGS) + limits, guarded: true })
 }
 
-/** Opens a connection that may write. `run` accepts statements, in one transaction unless they have their own BEGIN or COMMIT. */
+/** Opens a connection that may write. `run` accepts several statements, in one transaction unless they have their own BEGIN or COMMIT. */
 export async function openWritableConnection(options: ConnectionOptions) {
   const setUp = settingsOf(`${SETTINGS}, ('default_transaction_read_only', 'off')`)
   return makeConnection(await connect(options), { setUp, guarded: false })
@@ -61,11 +64,11 @@ function makeConnection(client: pg.Client, { setUp, guarded }: { setUp: string; 
       if (guarded) await execute(client, guardOf(client), options.signal)
       yield* runStatement(client, { ...options, text, protocol: guarded ? 'extended' : 'simple' })
     },
-    /** the process of the server behind this connection */
+    /** process id of the server backend of this connection */
     serverPid: (client as unknown as { processID: number }).processID,
     /** Ends the running statement, rolls back uncommitted changes and closes the connection. Never throws. */
     close: () => client.end(),
-    /** Ends the connection at once and waits for nothing. */
+    /** Closes the connection at once, without waiting. */
     destroy: () => dropConnection(client),
   }
 }
@@ -99,14 +102,14 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
   }
 }
 
-// Statements and not startup options: startup options would replace the `options` of the URL, and poolers refuse them.
+// Statements, not startup options, because startup options would replace the URL's `options`, and poolers refuse them.
 function settingsOf(pairs: string): string {
   return `SET search_path = training;
     SELECT set_config(name, value, false) FROM (VALUES ${pairs}) AS ours (name, value)
     JOIN pg_catalog.pg_settings USING (name) WHERE source <> 'client'`
 }
 
-// A statement may have ended the transaction, or started one without a snapshot (AND CHAIN).
+// A statement may have ended the transaction, or started another without a snapshot (AND CHAIN).
 function guardOf(client: pg.Client): string {
   const status = client.getTransactionStatus()
   if (status === 'T') return 'SELECT'

@@ -1,12 +1,12 @@
 import pg from 'pg'
 import type { Tx } from '../../core/store/store.ts'
 
-/** Rights that every login has on a new server, and by which a read-only login could block others or fill the disk. */
+/** Rights that every login has on a new server. With them, a read-only login could block others or fill the disk. */
 export type OpenRight = 'temporary tables' | 'advisory locks' | 'large objects'
 
 /**
- * The functions of advisory locks and of large objects, and those that act beyond a transaction that is rolled back: they end statements of
- * other sessions, write to the WAL, send notifications, or take a transaction number. Those of XML run any statement or read whole schemas into memory.
+ * Functions for advisory locks and large objects, and functions with effects beyond a rollback: they end statements of other sessions, write
+ * to the WAL, send notifications, or take a transaction number. The XML functions run any statement or read whole schemas into memory.
  */
 const FUNCTIONS = `pronamespace = 'pg_catalog'::regnamespace
   and (proname ~ '^pg_(try_)?advisory_' or proname ~ '^lo_' or proname in ('loread', 'lowrite',
@@ -14,10 +14,10 @@ const FUNCTIONS = `pronamespace = 'pg_catalog'::regnamespace
     'pg_current_xact_id', 'txid_current') or proname ~ '^(table|schema|database|query|cursor)_to_xml')`
 
 /**
- * Revokes temporary tables, advisory locks, large objects, the other FUNCTIONS and blocks of code (DO) from PUBLIC and from the roles that
- * match `readers`, an SQL condition on the role `r`, as far as the user may: the first needs the owner of the database, the others a
- * superuser. When PUBLIC loses a right, every other role that owns or was granted something in this database keeps it; later roles need
- * grants. `wholeServer` means that no other program uses this server: then the right to connect to its other databases is revoked, too.
+ * Revokes temporary tables, advisory locks, large objects, the other FUNCTIONS and code blocks (DO) from PUBLIC and from the roles that
+ * match `readers`, an SQL condition on the role `r`. It revokes only what the user may: temporary tables need the database's owner, the
+ * others a superuser. If PUBLIC loses a right, every other role that owns or was granted something in this database keeps the right; later
+ * roles need grants. With `wholeServer`, no other program uses this server, so the right to connect to its other databases is revoked, too.
  */
 export async function revokeFromPublic(tx: Tx, input: { readers: string; wholeServer: boolean }) {
   const { rows } = await tx.client.query<{ what: string; public: boolean; from: string }>(
@@ -58,7 +58,7 @@ export async function findOpenRights(tx: Tx, name: string): Promise<OpenRight[]>
   return rows.map(({ what }) => what)
 }
 
-/** Finds the roles that keep the rights. Superusers are left out, because they need no grant. */
+/** Finds the roles that keep the rights, without superusers, which need no grant. */
 async function findKeepers(tx: Tx, readers: string): Promise<string[]> {
   const { rows } = await tx.client.query<{ rolname: string }>(
     `select distinct r.rolname from pg_roles r

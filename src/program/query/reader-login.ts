@@ -7,51 +7,51 @@ import { MINUTE } from '../../kit/time.ts'
 import { revokeFromPublic } from './reader-limits.ts'
 
 const READER = 'musette_reader'
-/** The comments of the logins that this module made; other roles are never changed, because a name may be mistyped. */
+/** Comments on the logins that this module made; other roles are never changed, because a name may be mistyped. */
 const MARKS = {
   analysts: 'Reads schema training, for analysts; made by musette',
   assistants: 'Reads schema training, for assistants; made by musette',
   people: 'Reads schema training, for musette sql; made by musette',
-  // No IS_READER: its statements are all of musette, so that no right needs to be withheld from it, or from PUBLIC.
+  // Does not match IS_READER: all its statements are musette's own, so no right needs to be revoked from it or from PUBLIC.
   pages: 'Reads schema training for the pages of musette; made by musette',
 } as const
 /** An SQL condition on a role `r`: a group of readers, or a login that this module made for statements of others. */
 const IS_READER = `r.rolname ~ '^musette_(reader|one_account)$' or coalesce(shobj_description(r.oid, 'pg_authid'), '') ~ '^Reads schema training, .*; made by musette$'`
-/** The rounds of Postgres's own hashes. */
+/** The number of hash rounds that Postgres itself uses. */
 const SCRAM_ROUNDS = 4096
-/** The most connections of one login, of the 60 of the embedded server; Grafana and Metabase keep a few each. */
+/** The most connections of one login; the embedded server allows 60. Grafana and Metabase keep a few each. */
 const CONNECTIONS = { analysts: 10, assistants: 20, people: 20, pages: 40 } as const
-/** Space for sorts and hashes on disk of one session: only a superuser can set the limit, and a session cannot change it. */
+/** Disk space for sorts and hashes of one session. Only a superuser can set this limit, and a session cannot change it. */
 const TEMP_FILES = '1GB'
-/** Long enough for a panel over all samples; a migration waits twice as long for its table locks. */
+/** Statement timeout, ms: long enough for a panel over all samples; a migration waits twice as long for its table locks. */
 const STATEMENT_MS = 5 * MINUTE
-/** How long a transaction may be idle: an open transaction blocks migrations and vacuum. */
+/** How long a transaction may be idle, ms: an open transaction blocks migrations and vacuum. */
 const IDLE_IN_TRANSACTION_MS = 5 * MINUTE
 
 type ReaderLogin = {
   name: string
-  /** assistants: statements that people write by way of a language model; people: of musette sql; pages: ours; undefined: analysts */
+  /** assistants: statements written by way of a language model; people: for musette sql; pages: musette's own; undefined: analysts */
   readers?: keyof typeof MARKS
   password: string
-  /** what a server has stored of the password, in place of it */
+  /** what a server has stored for the password; used instead of the password */
   verifier?: string
-  /** undefined: 5 minutes */
+  /** ms; undefined: 5 minutes */
   statementTimeoutMs: number | undefined
-  /** whether no other program uses this server, which is true for the embedded one */
+  /** whether no other program uses this server, as for the embedded server */
   wholeServer: boolean
 }
 
 /**
- * Creates a login that reads schema `training` and nothing else, or gives an existing one this password and these settings. It has ten
- * connections at most, for assistants twenty; the two timeouts are defaults that a session may change. Temporary tables, advisory locks and
- * large objects are revoked as far as the user may (see `findOpenRights`). The statement contains a SCRAM verifier and not the password,
- * because the server may log statements. Throws ConfigError `reader_name_taken` for any other role of this name.
+ * Creates a login that reads schema `training` and nothing else, or gives an existing login this password and these settings. It has at most
+ * ten connections, twenty for assistants; the two timeouts are defaults that a session may change. Revokes temporary tables, advisory locks
+ * and large objects as far as the user may (see `findOpenRights`). The statement contains a SCRAM verifier, not the password, because the
+ * server may log statements. Throws ConfigError `reader_name_taken` if another role has this name.
  */
 export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<void> {
   const run = (statement: string) => tx.client.query(statement)
   const name = pg.escapeIdentifier(login.name)
   const readers = login.readers ?? 'analysts'
-  // Two processes must not change the same rows of the catalog at the same time; a migration changes them too.
+  // Two processes must not change the same catalog rows at the same time; a migration changes them, too.
   await run('LOCK TABLE musette.lock_migration IN SHARE UPDATE EXCLUSIVE MODE')
   await acquireNamedLock(tx, 'logins', 'of the server')
   const known = await findRole(tx, login.name)
@@ -69,10 +69,10 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
   if (readers !== 'pages') await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
 }
 
-/** Finds the logins for analysts, with what the server has stored of their passwords, and the only account that one sees. */
+/** Finds the analysts' logins, with the password verifiers that the server has stored and the only account that a login may see. */
 export async function findReaderLogins({ client }: Tx) {
   const [table] = (await client.query(`select where to_regclass('musette.held_logins') is not null`)).rows
-  // A server of an earlier major may have the tables of 1.1, where a group says the account.
+  // A server of an earlier major version may have the tables of musette 1.1, where a group names the account.
   const account = table
     ? 'select max(account_id) from musette.held_logins where login = r.rolname'
     : `select max(substring(g.rolname, '^musette_account_[0-9]+_([0-9]+)$')::int) from pg_auth_members m
@@ -93,7 +93,7 @@ export async function findReaderLogins({ client }: Tx) {
   return rows
 }
 
-/** Renews the settings and rights of our logins: a login may change its settings for later sessions. */
+/** Renews the settings and rights of our logins, because a login may change its own settings for later sessions. */
 export async function renewReaderLogins(tx: Tx, { wholeServer }: { wholeServer: boolean }): Promise<void> {
   const { rows } = await tx.client.query<{ name: string; mark: string; timeout: number | null }>(
     `select r.rolname as name, shobj_description(r.oid, 'pg_authid') as mark,
@@ -109,7 +109,7 @@ export async function renewReaderLogins(tx: Tx, { wholeServer }: { wholeServer: 
   await revokeFromPublic(tx, { readers: IS_READER, wholeServer })
 }
 
-/** Sets a login's defaults, and resets its other settings; does nothing when they are right. */
+/** Sets a login's defaults and resets its other settings; does nothing if they are right. */
 async function setLogin(
   tx: Tx,
   login: Pick<ReaderLogin, 'name' | 'statementTimeoutMs'> & { readers: keyof typeof MARKS },
@@ -131,11 +131,11 @@ async function setLogin(
   ]
   const settings = [
     'search_path=training',
-    // A pool takes it for a setting of the server and leaves that; the transactions of pages are read-only by themselves.
+    // A pool would take this for a setting of the server and avoid that server; the transactions of pages are read-only anyway.
     ...(login.readers === 'pages' ? [] : ['default_transaction_read_only=on']),
-    // It compiles for longer than these queries run, and longer with row security.
+    // Compiling takes longer than these queries run, and even longer with row security.
     'jit=off',
-    // A person stops a statement with Ctrl-C, and may sort all samples; the limits of the server hold.
+    // A person stops a statement with Ctrl-C and may sort all samples; the limits of the server apply.
     ...(login.readers === 'people' || login.readers === 'pages' ? [] : limits),
   ]
   if ([most, ...settings].sort().join() === [...has].sort().join()) return
@@ -145,7 +145,7 @@ async function setLogin(
   await tx.client.query(changes.map((change) => `${role} ${change}`).join('; '))
 }
 
-/** Finds the key of the account of this name; undefined without a name. Throws ConfigError `no_account`. */
+/** Finds the id of the account with this name; undefined without a name. Throws ConfigError `no_account`. */
 export async function findAccountId(tx: Tx, name: string | undefined): Promise<number | undefined> {
   if (name === undefined) return undefined
   const account = await findAccount(tx, name)
@@ -153,12 +153,12 @@ export async function findAccountId(tx: Tx, name: string | undefined): Promise<n
   throw new ConfigError('no_account', `there is no account "${name}"; run: musette accounts`)
 }
 
-/** Tells whether a login of this name exists that this module made for such readers. */
+/** Reports whether this module made a login of this name for these readers. */
 export async function isLoginFor(tx: Tx, readers: keyof typeof MARKS, name: string): Promise<boolean> {
   return isMark((await findRole(tx, name))?.mark ?? null, readers)
 }
 
-/** Finds the schemas where a role may create objects: before Postgres 15, `public` by default. */
+/** Finds the schemas in which a role may create objects: before Postgres 15, `public` by default. */
 export async function findWritableSchemas(tx: Tx, name: string): Promise<string[]> {
   const { rows } = await tx.client.query<{ nspname: string }>(
     `select nspname from pg_namespace where has_schema_privilege($1, oid, 'create') order by nspname`,
@@ -180,8 +180,7 @@ async function findRole(tx: Tx, name: string): Promise<{ mark: string | null } |
   return rows[0]
 }
 
-// Needed when the user of the migration could not create roles, and after a restore on another server, because a dump contains
-// no roles.
+// Needed if the user of the migration could not create roles, and after a restore on another server, because a dump contains no roles.
 async function grantToReader(tx: Tx): Promise<void> {
   if (!(await findRole(tx, READER))) await tx.client.query(`CREATE ROLE ${READER} NOLOGIN`)
   const { rows } = await tx.client.query<{ owner: string }>(

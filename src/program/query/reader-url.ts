@@ -5,11 +5,11 @@ import type { Logger } from 'pino'
 export type ReadingPlace = {
   /** the URL of the owner */
   connectionString: string
-  /** the URL of a login that reads schema training; undefined: musette makes one */
+  /** the URL of a login that reads schema training; undefined: musette makes a login */
   readerUrl?: string | undefined
   /** whether no other program uses this server */
   wholeServer: boolean
-  /** the name of the only account that may be read; undefined: all */
+  /** the name of the only account that may be read; undefined: all accounts */
   account?: string | undefined
 }
 
@@ -20,21 +20,21 @@ export type ReadingDeps = {
   find: () => Promise<ReadingPlace>
 }
 
-/** Returns the connection URL of a login, from the URL of the owner. */
+/** Returns a login's connection URL, made from the owner's URL. */
 export function readerUrl(
   databaseUrl: string,
   { name, password }: { name: string; password: string },
 ): string {
   const url = new URL(databaseUrl)
-  // The owner's credentials are not for the analyst; and programs older than Postgres 16 refuse `require_auth`.
+  // The owner's credentials are not for the analyst, and programs older than Postgres 16 refuse `require_auth`.
   for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
     url.searchParams.delete(field)
   }
-  // Transactions of this login are read-only at every server.
+  // This login's transactions are read-only on every server.
   if (url.searchParams.get('target_session_attrs') === 'read-write')
     url.searchParams.set('target_session_attrs', 'primary')
   if (url.host === '') {
-    // The URL of a socket has no host, so user and password are in the query.
+    // A socket's URL has no host, so user and password are in the query.
     url.searchParams.set('user', name)
     url.searchParams.set('password', password)
   } else {
@@ -45,8 +45,9 @@ export function readerUrl(
 }
 
 /**
- * Derives name and password of a login from the owner's, so that the password is stored nowhere and every process finds the same one;
- * undefined for an owner without a password. The name contains database and owner, because logins belong to the whole server. The number says how a login is made: one that was made in another way is refused, and made again.
+ * Derives a login's name and password from the owner's password, so that the password is stored nowhere and every process derives the same
+ * one. Returns undefined if the owner has no password. The name contains a hash of database and owner, because logins belong to the whole
+ * server. The number in the text is the version of a login: a login of another version is refused and made again.
  */
 export function deriveLogin(
   readers: ReadingDeps['readers'],

@@ -10,9 +10,8 @@ import { deriveLogin, type ReadingDeps, type ReadingPlace } from './reader-url.t
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
- * Finds the login that reads, or makes it: one for each kind of readers of a database and its owner, and one more for each account that is read
- * alone. Throws the errors of the schema check, ConfigError `no_account`, `reader_unavailable` and
- * `one_account_unsupported`.
+ * Finds or makes the login that reads: one for each kind of readers of a database and its owner, and one more for each account that is read
+ * alone. Throws the errors of the schema check, ConfigError `no_account`, `reader_unavailable` and `one_account_unsupported`.
  */
 export async function findReadingLogin(
   { log, readers }: Pick<ReadingDeps, 'log' | 'readers'>,
@@ -26,7 +25,7 @@ export async function findReadingLogin(
   const store = openStore({ log }, { connectionString, maxConnections: 1 })
   try {
     const found = await store.read(async (tx) => {
-      // People read a database of another version too.
+      // People may also read a database of another version.
       if (readers === 'assistants') await checkSchema(tx)
       const accountId = await findAccountId(tx, account)
       const login = deriveLogin(readers, tx.client as unknown as pg.Client, accountId)
@@ -55,7 +54,7 @@ export async function findReadingLogin(
   }
 }
 
-/** Why no login can be made; people and pages may read as the owner then. */
+/** Makes the error if no login can be made; people and pages may then read as the owner. */
 function refusalOf(readers: ReadingDeps['readers'], reason: string, cause?: unknown): ConfigError {
   const about = `the user of DATABASE_URL ${reason}`
   const message =

@@ -10,12 +10,13 @@ type Options = { connectionString: string; account?: string | undefined; maxConn
 
 /** How long the owner reads before the login is tried again, ms. */
 const AGAIN_AFTER_MS = 5 * MINUTE
-/** Codes of a server or pooler that has no connection for another login than the owner. */
+/** Error codes of a server or pooler that has no connection for a login other than the owner. */
 const FULL = /^database_(?:full|unanswered|pool_small)$/
 
 /**
- * Opens what reads for visitors of pages, by a login that reads schema training and nothing else, see makeLogins. Where that login cannot be
- * made or used, `owner` reads and the log says why: pages run statements of musette only. A visitor of one account gets the error instead.
+ * Opens a store that reads for visitors of pages, with a login that reads schema training and nothing else, see makeLogins. If that login
+ * cannot be made or used, `owner` reads and the log says why: pages run only musette's own statements. A visitor of one account gets the
+ * error instead.
  */
 export async function openVisitorStore(
   { log, owner }: Pick<ReadingDeps, 'log'> & { owner: VisitorStore },

@@ -1,22 +1,22 @@
 import pg from 'pg'
 import { SECOND } from '../../kit/time.ts'
 
-/** The form of a column's texts. `number`: exact as JavaScript numbers; `digits`: with more digits; `json`: JSON texts. */
+/** The form of a column's texts. `number`: exact as JavaScript numbers; `digits`: numbers with more digits; `json`: JSON texts. */
 type Form = 'number' | 'digits' | 'boolean' | 'json' | 'text'
 
 export type Field = {
   name: string
   form: Form
-  /** the column of a table or view that the values come from, as OID and number; undefined for an expression */
+  /** OID and number of the table or view column that the values come from; undefined for an expression */
   origin?: { table: number; column: number } | undefined
 }
 
-/** The values of a row in the order of the fields, as Postgres writes them; NULL is null. */
+/** A row's values in the order of the fields, as Postgres writes them; NULL is null. */
 export type Row = ReadonlyArray<string | null>
 
 /**
- * A part of the results of statements. A statement that returns rows has `fields`, then `rows` any number of times, then
- * `done`. Any other statement has only `done`, after the `copied` bytes of a COPY … TO STDOUT.
+ * A part of the results of statements. A statement that returns rows yields `fields`, then `rows` any number of times, then `done`. Any
+ * other statement yields only `done`, after the `copied` bytes of a COPY … TO STDOUT.
  */
 export type Part =
   | { kind: 'fields'; fields: readonly Field[] }
@@ -27,21 +27,21 @@ export type Part =
 
 export type Statement = {
   text: string
-  /** the parameters $1, $2, … of the text, with `extended` only */
+  /** the text's parameters $1, $2, …; only with `extended` */
   values?: readonly unknown[] | undefined
   /** `extended` allows exactly one statement, `simple` any number of them */
   protocol: 'simple' | 'extended'
-  /** The connection is destroyed after this many bytes of results, because one row may be larger than the memory. */
+  /** after this many bytes of results the connection is destroyed, because one row may be larger than the memory */
   maxBytes?: number | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Ends a result that is larger than `maxBytes`; the connection is no longer usable. */
+/** Ends a result larger than `maxBytes`; the connection is no longer usable. */
 export class ResultTooLarge extends Error {
   override readonly name = 'ResultTooLarge'
 }
 
-/** The connection of a cancelled statement is destroyed after this time, ms: the server does not answer. */
+/** How long after a cancellation the connection is destroyed, ms, because the server does not answer. */
 const CANCEL_WITHIN_MS = 15 * SECOND
 
 const { builtins } = pg.types
@@ -56,7 +56,7 @@ const FORMS = new Map(
   Object.entries(OIDS).flatMap(([form, oids]) => oids.map((oid) => [oid, form as Form] as const)),
 )
 
-// The driver's callbacks of a query, which its types lack.
+// The driver's query callbacks, which its types lack.
 type Driver = {
   handleRowDescription(message: { fields: pg.FieldDef[] }): void
   handleDataRow(message: { fields: Row }): void
@@ -67,9 +67,9 @@ type Driver = {
 }
 
 /**
- * Runs a text on an idle connection and yields the parts of its result as they arrive. The socket is only read while the caller waits for
- * the next part, so memory contains one chunk of the socket, about 64 kB. An abort, or an early return of the caller, cancels the statement
- * at the server; the connection can be used again. Throws the driver's errors, the signal's reason after an abort, and ResultTooLarge.
+ * Runs a text on an idle connection and yields the parts of its result as they arrive. The socket is read only while the caller waits for
+ * the next part, so memory holds one chunk of the socket, about 64 kB. An abort, or an early return of the caller, cancels the statement on
+ * the server; the connection stays usable. Throws the driver's errors, the signal's reason after an abort, and ResultTooLarge.
  */
 export async function* runStatement(
   client: pg.Client,
@@ -104,7 +104,7 @@ export async function* runStatement(
     handleCopyData: ({ chunk }) => add({ kind: 'copied', bytes: Uint8Array.from(chunk) }),
     handleCommandComplete: ({ text: command }) => add({ kind: 'done', command }),
     handleError(error) {
-      // After an error of the server the driver drops the query; the connection is idle again at `readyForQuery`.
+      // After a server error the driver drops the query; the connection is idle again at `readyForQuery`.
       if (!(error instanceof pg.DatabaseError)) return end(error)
       for (const sign of ['readyForQuery', 'end']) client.connection.once(sign, () => end(error))
     },
@@ -162,8 +162,8 @@ function fieldOf({ name, dataTypeID, tableID, columnID }: pg.FieldDef): Field {
 }
 
 /**
- * Sends a cancel request for a connection's running statement, as psql does: on a second connection, with the key that the
- * server has sent. Returns a function that ends the attempt.
+ * Sends a cancel request for a connection's running statement, as psql does: on a second connection, with the key that the server sent.
+ * Returns a function that ends the attempt.
  */
 function cancelAtServer(client: pg.Client): () => void {
   const { processID, secretKey } = client as unknown as Record<'processID' | 'secretKey', number>

@@ -8,31 +8,31 @@ import { type EndedSessions, makeSessions } from './sessions.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** answered also without a token */
+    /** whether the route answers without a token */
     public?: boolean
-    /** without data, so that the cookie of a session is enough */
+    /** whether the route sends no data, so that a session's cookie is enough */
     page?: boolean
-    /** its body may take longer than that of other requests; the route limits it */
+    /** whether the body may take longer than for other requests; the route limits the time itself */
     isSlow?: boolean
-    /** for programs: without a token their writes need no origin */
+    /** whether the route is for programs: without a token, their writes need no origin */
     forPrograms?: boolean
   }
   interface FastifyRequest {
-    /** whether the request has the token, or cookie and key of an open session, or none is required */
+    /** whether the request has the token, or the cookie and key of an open session, or no token is required */
     authenticated: boolean
-    /** whether it has at least the cookie of an open session */
+    /** whether the request has at least the cookie of an open session */
     signedIn: boolean
   }
 }
 
 /**
- * So many wrong tokens of one address are compared and logged; further ones get 429. A token has at least 16 characters, so guessing cannot
- * find it: the limit keeps the log short, at 43,200 lines a day and address.
+ * How many wrong tokens of one address are compared and logged; more get 429. Guessing cannot find a token of at least 16 characters: the
+ * limit only keeps the log short, at most 43,200 lines a day per address.
  */
 const WRONG_TOKENS = { max: 5, timeWindow: 10 * SECOND }
-/** A browser sends a cookie to every port of a host, so its name ends with the port of the page. */
+/** A browser sends a cookie to every port of a host, so the cookie's name ends with the port of the page. */
 const SESSION_COOKIE = 'musette_session_'
-/** The header for the key of the session, which only the scripts of this origin can read. */
+/** The header with the session's key, which only scripts of this origin can read. */
 const KEY_HEADER = 'x-musette-key'
 
 type Verdict =
@@ -44,7 +44,7 @@ type Verdict =
 
 export type Auth = Awaited<ReturnType<typeof registerAuth>>
 
-/** Makes the only part that knows the token, and adds the plugins for cookies, of paths below `root`, and rate limits. */
+/** Makes the only part that knows the token, and registers the plugins for cookies (for paths below `root`) and rate limits. */
 export async function registerAuth(
   server: FastifyInstance,
   deps: { log: Logger; endedSessions: EndedSessions },
@@ -56,7 +56,7 @@ export async function registerAuth(
   const countWrongToken = server.createRateLimit(WRONG_TOKENS)
   const sessions = makeSessions({ log, now: systemClock, ended: endedSessions }, token)
 
-  /** Checks a token. The right one always passes, also from an address with too many wrong ones. */
+  /** Checks a token. The right token always passes, even from an address with too many wrong tokens. */
   const checkToken = async (request: FastifyRequest, given: string): Promise<Verdict> => {
     if (isSame(given, token)) return { kind: 'authenticated' }
     const limit = await countWrongToken(request)
@@ -67,10 +67,13 @@ export async function registerAuth(
 
   return {
     checkToken,
-    /** Checks a request's bearer token, else its session: the cookie alone, which each server of this host gets, shows pages without data. */
+    /**
+     * Checks a request's bearer token, or else its session. The cookie alone, which every server of this host receives, opens only pages
+     * without data.
+     */
     async authenticate(request: FastifyRequest): Promise<Verdict> {
       const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-      // Node reads a header's bytes as latin1; a token may hold any character.
+      // Node decodes headers as latin1, but a token may have any character.
       if (bearer !== undefined) return checkToken(request, Buffer.from(bearer, 'latin1').toString())
       const key = String(request.headers[KEY_HEADER])
       let kind: 'unauthenticated' | 'page_only' = 'unauthenticated'
@@ -81,13 +84,13 @@ export async function registerAuth(
       }
       return { kind }
     },
-    /** Begins a session with a cookie, and returns its key for the storage of the browser. */
+    /** Begins a session with a cookie, and returns its key for the browser's storage. */
     beginSession(request: FastifyRequest, reply: FastifyReply): string {
       const { value, maxAgeS } = sessions.begin()
       reply.setCookie(cookieName(request), value, { ...cookieOptions(request, root), maxAge: maxAgeS })
       return sessions.keyOf(value)
     },
-    /** Ends the request's session permanently, and removes its cookie. */
+    /** Ends the request's session permanently and removes its cookie. */
     async endSession(request: FastifyRequest, reply: FastifyReply) {
       const name = cookieName(request)
       const session = request.cookies[name]
@@ -98,8 +101,8 @@ export async function registerAuth(
 }
 
 /**
- * Refuses requests without token or session, also to unknown paths, except to `public` routes; the cookie of a session opens `page` routes
- * only. Without `auth` everything passes.
+ * Refuses requests without a token or session, also for unknown paths, except on `public` routes. The cookie of a session opens only `page`
+ * routes. Without `auth`, every request passes.
  */
 export function requireAuth(server: FastifyInstance, auth: Auth | undefined): void {
   server.decorateRequest('authenticated', false)
@@ -129,30 +132,31 @@ async function refuse(request: FastifyRequest, reply: FastifyReply, verdict: Ver
   }
   const error = {
     authenticated: '',
-    wrong_token: 'this is not the token; it is the value of MUSETTE_HTTP_TOKEN',
-    page_only: 'send MUSETTE_HTTP_TOKEN as a bearer token; a browser gets this from a page of musette only',
+    wrong_token: 'wrong token; the right one is the value of MUSETTE_HTTP_TOKEN',
+    page_only:
+      'send MUSETTE_HTTP_TOKEN as a bearer token; a browser can read this only from a page of musette',
     unauthenticated: 'send MUSETTE_HTTP_TOKEN as a bearer token, or sign in at /login',
   }[verdict.kind]
   await reply.code(401).header('www-authenticate', 'Bearer').send({ error })
 }
 
-/** Tells whether a browser requests a page, and not a program or a page's script. */
+/** Reports whether a browser requests a page, as opposed to a program or a script of a page. */
 export function isPageVisit({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/.test(headers.accept ?? '')
 }
 
-/** Makes the name of a cookie from the page's address, which the browser sends with a write; proxy headers can be forged. */
+/** Makes the cookie's name from the page's address, which the browser sends with a write; proxy headers can be forged. */
 function cookieName({ headers: { origin = '' } }: FastifyRequest): string {
   return SESSION_COOKIE + (URL.canParse(origin) ? new URL(origin).port : '')
 }
 
-/** `lax`: a link from another site keeps the session. `secure` follows the page's address, as the name does. */
+/** `lax`: a link from another site keeps the session. `secure` depends on the page's address, as the name does. */
 function cookieOptions({ headers }: FastifyRequest, root: string) {
   const secure = headers.origin?.startsWith('https://') ?? false
   return { path: root || '/', httpOnly: true, sameSite: 'lax', secure } as const
 }
 
-/** Compares two texts in constant time, by hashes of one length. */
+/** Compares two texts in constant time, by hashes of equal length. */
 function isSame(given: string, expected: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(given), hash(expected))

@@ -7,15 +7,15 @@ export type Readiness = {
   ready: boolean
   /** `ok` or the reason, without account names, because anybody may read it */
   parts: Record<string, string>
-  /** identifies the database, and so its daemon; undefined while it cannot be read */
+  /** identifies the database, and so its daemon; undefined if it cannot be read */
   identity?: string | undefined
-  /** address and port of the server that is the database now */
+  /** address and port of the server that the database is on now */
   server?: string | undefined
-  /** by account: the last poll, or that it needs a login */
+  /** by account: the last poll, or that the account needs a login */
   accounts: Record<string, string>
 }
 
-/** Adds `/healthz` and `/readyz`, which answer everybody; accounts and server only to an authenticated request. */
+/** Adds `/healthz` and `/readyz`, which answer everybody; only authenticated requests get accounts and server. */
 export function registerHealth(server: FastifyInstance, deps: { readiness: () => Promise<Readiness> }): void {
   const options = { config: { public: true } }
   server.get('/healthz', options, async () => ({ alive: true }))
@@ -27,7 +27,7 @@ export function registerHealth(server: FastifyInstance, deps: { readiness: () =>
 }
 
 /**
- * Opens a placeholder of the web surface while the daemon waits for a database or Redis: `/healthz`, `/readyz` (`parts` names the servers
+ * Opens a placeholder web server while the daemon waits for a database or Redis: it answers `/healthz`, `/readyz` (`parts` names the servers
  * that are not up), and 503 for everything else. Throws ConfigError `http_cannot_listen`.
  */
 export async function openWaitingWeb(
@@ -44,7 +44,7 @@ export async function openWaitingWeb(
       .code(503)
       .header('retry-after', '5')
       .type('text/plain')
-      .send(`musette starts: it waits for the ${waiting}. Load this page again in a moment.\n`)
+      .send(`musette is starting and waits for the ${waiting}. Reload this page in a moment.\n`)
   })
   return listenOn(server, options)
 }

@@ -3,18 +3,18 @@ import type { FastifyInstance } from 'fastify'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 
-/** The time limit of a whole request, ms, except for files: a slow sender occupies a connection. */
+/** Time limit of a whole request, ms, except for files, because a slow sender occupies a connection. */
 export const REQUEST_MS = 10 * SECOND
 
-/** The time of a 200 MiB file over a slow line. */
+/** Time limit of a file upload, ms: 200 MiB over a slow line. */
 export const MAX_UPLOAD_MS = 60 * MINUTE
 
-/** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
+/** The most open connections. A browser opens six; the rest of the 1,024 file descriptors is for Postgres, the service and the drop folder. */
 const MAX_CONNECTIONS = 256
 
 /**
- * Limits the connections of a server: a new one ends the oldest that waits for a request or its body, first those without a known
- * request, so that neither unauthenticated nor idle ones block others. Must run before its routes are added.
+ * Limits a server's connections. Beyond the limit, a new connection closes the oldest one that waits for a request or its body, first those
+ * without an authenticated request, so that strangers and idle connections do not block others. Must run before routes are added.
  */
 export function limitConnections(server: FastifyInstance): void {
   const unknown = new Set<Socket>()
@@ -37,7 +37,7 @@ export function limitConnections(server: FastifyInstance): void {
     }
     if (!socket.destroyed) unknown.add(socket)
   })
-  // This hook runs after the check of the token, when the body is here or goes to a route for files.
+  // This hook runs after the token check, when the body has arrived or goes to a route for files.
   server.addHook('preHandler', async ({ signedIn, raw }) => {
     if (signedIn) forget(raw.socket)
   })
@@ -51,7 +51,7 @@ export function limitConnections(server: FastifyInstance): void {
   })
 }
 
-/** Opens a server on the address of MUSETTE_HTTP. Throws ConfigError `http_cannot_listen`. */
+/** Starts a server on the address of MUSETTE_HTTP. Throws ConfigError `http_cannot_listen`. */
 export async function listenOn(
   server: FastifyInstance,
   { host, port }: { host: string; port: number },

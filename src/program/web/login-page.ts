@@ -4,7 +4,7 @@ import { escapeMarkup } from '../../kit/text.ts'
 import type { Auth } from './auth.ts'
 import { contentPolicy } from './security-headers.ts'
 
-/** Room for a token and a path. */
+/** The largest form, bytes: a token and a path. */
 const FORM_BYTES = 4_096
 
 const STYLE = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:24rem;margin:15vh auto;padding:0 1rem}
@@ -12,21 +12,21 @@ h1{font-size:1.5rem}label,input,button{display:block;font:inherit}input{box-sizi
 button{padding:.5rem 1.5rem}[role=alert]{border-left:.25rem solid #c33;padding-left:.75rem}code{overflow-wrap:anywhere}
 [hidden]{display:none}`
 
-/** Stores the session's key for the scripts of this origin, and goes on. */
+/** Stores the session's key for the scripts of this origin, then opens the next page. */
 const SCRIPT = `const { name, key, next } = document.querySelector('[data-key]').dataset
 localStorage.setItem(name, key)
 location.replace(next)`
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** The policy of the page: one style sheet, one script, and forms to this site. */
+/** The page's content security policy: one style sheet, one script, and forms to this site. */
 const POLICY = contentPolicy({
   'style-src': [hashOf(STYLE)],
   'script-src': [hashOf(SCRIPT)],
   'form-action': ["'self'"],
 })
 
-/** Adds `/login`, a form that exchanges the token for a session, and `/logout`, which ends it; both below `root`. */
+/** Adds `/login`, a form that exchanges the token for a session, and `/logout`, which ends the session; both below `root`. */
 export async function registerLogin(server: FastifyInstance, auth: Auth, root: string): Promise<void> {
   await server.register(async (scope) => {
     scope.addContentTypeParser(
@@ -72,7 +72,7 @@ function sendPage(reply: FastifyReply, content: string) {
 <title>musette: sign in</title><style>${STYLE}</style></head><body><main><h1>musette</h1>${content}</main></body></html>`)
 }
 
-/** Renders the form; `next` is the path to go to afterwards, `problem` the fault of the last attempt. */
+/** Renders the form; `next` is the path to open after the login, `problem` is why the last attempt failed. */
 function renderLogin(next: string, root: string, problem?: string): string {
   const alert = problem ? `<p role="alert">${problem}</p>` : ''
   return `${alert}<form method="post" action="${root}/login"><input type="hidden" name="next" value="${escapeMarkup(next)}">
@@ -81,19 +81,19 @@ function renderLogin(next: string, root: string, problem?: string): string {
 <button>Sign in</button></form><p>It is the value of <code>MUSETTE_HTTP_TOKEN</code> on the machine where musette runs.</p>`
 }
 
-/** Renders the answer to the right token; `key` is that of the session. */
+/** Renders the answer to the right token; `key` is the session's key. */
 function renderSignedIn(key: string, next: string, root: string): string {
   const [name, path] = [`musette-key ${root}`, root + next].map(escapeMarkup)
-  return `<p data-name="${name}" data-key="${key}" data-next="${path}">You are signed in. If this page stays, the browser allows musette no scripts
-or no storage; musette needs both.</p><script>${SCRIPT}</script>`
+  return `<p data-name="${name}" data-key="${key}" data-next="${path}">You are signed in. If this page stays open, the browser blocks scripts
+or storage for musette, which needs both.</p><script>${SCRIPT}</script>`
 }
 
 function renderLogout(next: string, root: string): string {
-  return `<p>You are signed in. <a href="${root}${escapeMarkup(next)}">Go on</a></p>
+  return `<p>You are signed in. <a href="${root}${escapeMarkup(next)}">Continue</a></p>
 <form method="post" action="${root}/logout"><button>Sign out</button></form>`
 }
 
-/** Returns `next` if it is a path of this site, else `/`: a login must not lead to another site. */
+/** Returns `next` if it is a path of this site, otherwise `/`: a login must not lead to another site. */
 function ownPath(next: unknown): string {
   return typeof next === 'string' && /^\/(?![/\\])[\w/.~%-]*(\?[\w/.~%=&-]*)?$/.test(next) ? next : '/'
 }

@@ -2,8 +2,8 @@ import fastifyHelmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Adds the security headers to every answer, also refusals: content from this host only, and pictures from the hosts of `pictures`, in which `{s}` is a, b or c; no
- * framing, no caching. A route that needs more sets its own. Must be registered first.
+ * Adds security headers to every answer, also to refusals: content only from this host, and pictures from the hosts of `pictures`, in
+ * which `{s}` is a, b or c; no framing, no caching. A route that needs more sets its own policy. Must be registered first.
  */
 export async function registerSecurityHeaders(
   server: FastifyInstance,
@@ -26,9 +26,10 @@ export async function registerSecurityHeaders(
     }),
     crossOriginResourcePolicy: { policy: 'same-origin' },
     frameguard: { action: 'deny' },
-    // With `no-referrer` a browser would send `Origin: null` with its own forms. Other hosts of pictures want to know the site.
+    // With `no-referrer`, a browser would send `Origin: null` with its own forms. Picture hosts on other sites want to know the referring
+    // site.
     referrerPolicy: { policy: hosts.length === 0 ? 'same-origin' : 'strict-origin-when-cross-origin' },
-    // The TLS proxy sets this: a browser would apply it to every other server of this host.
+    // The TLS proxy sets this header: a browser would apply it to every other server of this host.
     strictTransportSecurity: false,
   })
   server.addHook('onRequest', async (_request, reply) => {
@@ -39,7 +40,7 @@ export async function registerSecurityHeaders(
   })
 }
 
-/** Makes a content security policy for helmet, which forbids everything else. */
+/** Makes a content security policy for helmet; everything not in `allowed` is forbidden. */
 export function contentPolicy(allowed: Readonly<Record<string, readonly string[]>>) {
   const nothing = ["'none'"]
   const rules = { 'default-src': nothing, 'base-uri': nothing, 'frame-ancestors': nothing, ...allowed }

@@ -4,20 +4,20 @@ import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
 import { type Clock, DAY, SECOND } from '../../kit/time.ts'
 
-/** A month: long enough to avoid weekly logins; the cookie of a lost phone still expires soon. */
+/** Lifetime of a session, ms: a month avoids weekly logins, and the cookie of a lost phone still expires soon. */
 const LIFE_MS = 30 * DAY
 
 /** Stores the sessions that were signed out, so that a restart does not reopen them. */
 export type EndedSessions = {
-  /** Finds the ids of the sessions that any process ended early; the answer may be seconds old. */
+  /** Finds the ids of sessions that any process ended early; the answer may be seconds old. */
   find(): Promise<ReadonlySet<string>>
   record(session: { id: string; endsAt: Date }): Promise<void>
 }
 
 /**
- * Makes the browser sessions of one token. A session is its end time and a random id, signed with a key derived from the token: it survives
- * a restart, and only signed-out sessions are stored. The derivation is slow, so that a stolen cookie does not help to guess the token.
- * While `ended` cannot be read, the last known ended sessions and those of this process count.
+ * Makes the browser sessions of one token. A session is its end time and a random id, signed with a key derived from the token. So it
+ * survives a restart, and only signed-out sessions are stored. The key derivation is slow, so that a stolen cookie does not help to guess
+ * the token. If `ended` cannot be read, the last known ended sessions and those of this process count.
  */
 export function makeSessions(deps: { log: Logger; now: Clock; ended: EndedSessions }, token: string) {
   const secret = scryptSync(token, 'musette browser session', 32)
@@ -39,7 +39,7 @@ export function makeSessions(deps: { log: Logger; now: Clock; ended: EndedSessio
       const session = `${deps.now().getTime() + LIFE_MS}.${randomBytes(16).toString('hex')}`
       return { value: signer.sign(session), maxAgeS: LIFE_MS / SECOND }
     },
-    /** Makes the key of a session, which nobody can compute from its value. */
+    /** Makes a session's key, which cannot be computed from its value. */
     keyOf: (value: string) => createHmac('sha256', secret).update(`key of ${value}`).digest('base64url'),
     isOpen: async (value: string) => (await findOpen(value)) !== undefined,
     /** Ends a session early and permanently; a new token ends all sessions. */
@@ -54,7 +54,7 @@ export function makeSessions(deps: { log: Logger; now: Clock; ended: EndedSessio
         .catch((error) =>
           deps.log.warn(
             { reason: errorLine(error) },
-            'web: a sign-out could not be stored and ends with this process; set another MUSETTE_HTTP_TOKEN to end every session',
+            'web: a sign-out could not be stored and is forgotten when this process ends; set another MUSETTE_HTTP_TOKEN to end every session',
           ),
         )
     },

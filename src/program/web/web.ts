@@ -19,15 +19,15 @@ export type WebDeps = Omit<WebParts, 'root' | 'signOut' | 'setNoSuchPage'> & {
 type WebOptions = {
   host: string
   port: number
-  /** the path at which a reverse proxy serves it, see MUSETTE_HTTP_PATH */
+  /** the path at which a reverse proxy serves musette, see MUSETTE_HTTP_PATH */
   path?: string
   token: string | undefined
 }
 
 /**
- * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), the login, and the routes of the
- * features. With a token, all but the two health checks require it, as a bearer token or a session of `/login`; without one it
- * listens on loopback only (else ConfigError `http_token_missing`).
+ * Opens the web server: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), the login, and the features' routes. With a
+ * token, everything except the two health checks requires it, as a bearer token or a session of `/login`. Without a token, it listens only
+ * on loopback; otherwise throws ConfigError `http_token_missing`.
  */
 export async function openWeb(
   deps: WebDeps,
@@ -44,13 +44,13 @@ export async function openWeb(
     routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: MAX_UPLOAD_MS,
     rewriteUrl: (request) => withoutRoot(request.url ?? '/', root),
-    // Node's default is 60 s for headers, checked every 30 s.
+    // Node's defaults are 60 s for headers and a check every 30 s.
     http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2 },
   })
   limitConnections(server)
   server.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
     const { statusCode = 500 } = error
-    // The client gets fastify's message about its own mistake; our errors only go to the log.
+    // The client gets fastify's message about its own mistake; our errors go only to the log.
     if (statusCode < 500) return reply.code(statusCode).send({ error: error.message })
     log.error({ error }, 'web: a page could not be made')
     return reply.code(500).send({ error: 'see the log' })
@@ -87,7 +87,7 @@ export async function openWeb(
   return listenOn(server, { host, port })
 }
 
-/** Compiles the schema of a route at its first request: compiling all is a tenth of the daemon's start. */
+/** Compiles a route's schema at its first request: compiling all schemas takes a tenth of the daemon's start. */
 const compileAtFirstRequest: BuildCompilerFromPool = (schemas, options) => {
   const build = AjvCompiler()
   return (route) => {
@@ -103,14 +103,14 @@ const compileAtFirstRequest: BuildCompilerFromPool = (schemas, options) => {
 }
 type Validate = ReturnType<ReturnType<BuildCompilerFromPool>>
 
-/** Returns the path and query of a request below `root`; others, such as local health checks, stay. */
+/** Returns a request's path and query below `root`; other URLs, such as those of local health checks, are returned unchanged. */
 function withoutRoot(url: string, root: string): string {
   if (root === '' || !url.startsWith(root) || !['/', '?', ''].includes(url.charAt(root.length))) return url
   const rest = url.slice(root.length)
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
-/** Refuses an address that others can reach without a token, before anything is opened. */
+/** Throws ConfigError `http_token_missing` if others can reach the address and no token is set. */
 export function assertNotExposed({ host, token }: WebOptions): void {
   if (isLoopback(host) || token !== undefined) return
   throw new ConfigError(
@@ -119,7 +119,7 @@ export function assertNotExposed({ host, token }: WebOptions): void {
   )
 }
 
-/** Refuses values in a query or path that a schema accepts but Postgres cannot hold: the character NUL and infinite numbers. */
+/** Refuses values in a query or path that a schema accepts but Postgres cannot hold: NUL characters and infinite numbers. */
 async function refuseOddValues({ query, params }: FastifyRequest, reply: FastifyReply): Promise<void> {
   const given = Object.entries({ ...(query as object), ...(params as object) })
   const isOdd = (value: unknown) =>
@@ -128,10 +128,10 @@ async function refuseOddValues({ query, params }: FastifyRequest, reply: Fastify
   if (odd)
     await reply
       .code(400)
-      .send({ error: `${JSON.stringify(odd[0])} has the character NUL, or is not a finite number` })
+      .send({ error: `${JSON.stringify(odd[0])} contains a NUL character, or is not a finite number` })
 }
 
-/** Ends the connection of a request whose body is late. A route for files limits their time itself. */
+/** Closes the connection of a request whose body is late. A route for files limits the time itself. */
 async function endSlowRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { raw } = request
   if (raw.complete) return

@@ -147,7 +147,7 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
       })
       expect(await readdir(join(dataDir, 'backups'))).toEqual([expect.stringMatching(/^musette-.*\.tar$/)])
       expect(migrated.stdout).toMatch(
-        /^brought Postgres 17 to 18\ncopied: 41 tables with 1,267 rows, each compared\n.*copied: reading login analyst\ncopied: reading login coach\nnot copied, stays in the old files: login grafana\n/s,
+        /^upgraded Postgres 17 to 18\ncopied: 41 tables with 1,267 rows, each compared\n.*copied: reading login analyst\ncopied: reading login coach\nnot copied, stays in the old files: login grafana\n/s,
       )
       await expectNew()
       expect((await musette('migrate --forget-old')).stdout).toMatch(/postgres\.old-17, \d+ MB: removed/)

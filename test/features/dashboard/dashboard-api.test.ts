@@ -90,7 +90,7 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
 /api/activities/1/compared | querystring must NOT have fewer than 1 properties
 /activities/1/download?format=xlsx | querystring/format must be equal to one of the allowed values
 /api/activities/list?day=2026-02-31 | querystring/day must match format "date"
-/api/activities/list?search=%00 | "search" has the character NUL, or is not a finite number`)) {
+/api/activities/list?search=%00 | "search" contains a NUL character, or is not a finite number`)) {
       const answer = await get(path ?? '')
       expect([path, answer.status, await answer.json()]).toEqual([path, 400, { error: sentence }])
     }

@@ -66,7 +66,7 @@ const WELL = [
 
 /** The code | what is done in the database | a part of the sentence | the command; the table of the code says where it is shown. */
 const SITUATIONS = `
-other_rider | update musette.riders r set is_other = true, pair = sha256(c.access_token) from musette.credentials c | account "default" is signed in as another rider than that of its activities | musette login
+other_rider | update musette.riders r set is_other = true, pair = sha256(c.access_token) from musette.credentials c | account "default" is signed in as a different rider than its activities are from | musette login
 needs_login | update training.accounts set needs_login = true | account "default" needs a login | musette login
 token_refused | ${login(`refused_since = now() - interval '3 hours'`)} | gets tokens that the service refuses, for 3 h | musette sync
 token_refused | ${login(`refused_since = now() - interval '3 hours', failures = 2`)} | has been refused new tokens for 3 h | musette sync
@@ -74,18 +74,18 @@ needs_login | ${login(`refused_since = now() - interval '2 days', failures = 9`)
 refresh_failed | ${login(`failures = 3, not_before = '2030-01-01T00:00:00Z'`)} | has 3 failed refreshes in a row; the next attempt comes after 2030-01-01T00:00:00.000Z | musette status
 token_ended | ${login(`expires_at = now() - interval '1 day'`)} | ended 1 d ago | musette sync
 token_old | ${login(`obtained_at = now() - interval '6 days', expires_at = now() + interval '1 day'`)} | so no daemon renews it | musette start
-never_polled | ${NEVER_POLLED} | account "default" was not polled yet | musette sync
+never_polled | ${NEVER_POLLED} | account "default" has not been polled yet | musette sync
 mirror_stale | ${NEVER_POLLED}; ${poll('50 minutes')} | account "default" had no successful poll for 50 min | musette sync
 run_failed | ${poll('1 second', 'failed')} | had a run that failed (failed) | musette sync
-list_not_applied | ${run('activities', '5 minutes', 'failed', 'reconcile', 'account_id')} | changed nothing: failed |
-entries_unreadable | ${run('activities', '5 minutes', 'partial', 'reconcile', 'account_id')} | has entries in its list that cannot be read: partial |
+list_not_applied | ${run('activities', '5 minutes', 'failed', 'reconcile', 'account_id')} | but nothing was changed: failed |
+entries_unreadable | ${run('activities', '5 minutes', 'partial', 'reconcile', 'account_id')} | has unreadable entries in its list: partial |
 activities_failed | ${activity('detail_state', `'failed'`)} | has 1 activity that could not be fetched | musette sync
-days_of_utc | ${activity('detail_state, fetched_at, timezone_source', `'mirrored', now(), 'unknown'`)} | has 1 activity with the days and hours of UTC | musette accounts set default --timezone ${Intl.DateTimeFormat().resolvedOptions().timeZone}
+days_of_utc | ${activity('detail_state, fetched_at, timezone_source', `'mirrored', now(), 'unknown'`)} | has 1 activity with days and hours in UTC | musette accounts set default --timezone ${Intl.DateTimeFormat().resolvedOptions().timeZone}
 activities_not_compared | ${run('scrub', '1 hour', 'partial', 'schedule', 'account_id')} | has 1 activity that could not be compared | musette verify
 drop_folder_gone | ${waiting('vanished')} | it is vanished | musette doctor
 file_waits | ${waiting('not_whole')} | a.fit waits: it is not_whole | musette status
 file_refused | ${upload('refused', '1 hour')} | the file a.fit of account "default" was refused: it is cut; the reason | musette status
-files_not_uploaded | ${upload('unconfirmed', '7 hours')} | 1 file is not uploaded after hours | musette status
+files_not_uploaded | ${upload('unconfirmed', '7 hours')} | 1 file is still not uploaded after hours | musette status
 fit_files_outdated | ${FIT_FILE}; insert into training.fit_originals (account_id, content_id, encoding, body) select account_id, 'x', 'gzip', '' from training.accounts | an earlier version read 1 FIT file, so | musette rebuild
 fit_files_gone | ${FIT_FILE} | an earlier version read 1 FIT file whose bytes are not kept |
 no_account | delete from training.accounts | there is no account yet | musette login`

@@ -104,7 +104,7 @@ it('musette sync beside a pass of its account says so with the command to type, 
       ...{ duration_ms: expect.any(Number), running: true },
     },
   ])
-  expect(stderr).toContain('another process mirrors it now; to begin after that, run: musette sync --wait')
+  expect(stderr).toContain('another process is mirroring it; to wait for that, run: musette sync --wait')
   const waiting = rig.musette(['sync', '--wait', '--json'])
   await foreign.end()
   const mirrored = JSON.parse((await waiting).stdout)

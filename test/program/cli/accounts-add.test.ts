@@ -85,7 +85,7 @@ describe('accounts add', () => {
     await writeFile(file, Buffer.from('fifth fünf fünf\n', 'latin1'))
     const { code, stderr } = await rig.musette(['accounts', 'add', file])
     expect({ code }).toEqual({ code: 2 })
-    expect(stderr).toContain('riders.txt is not in UTF-8; nobody was signed in')
+    expect(stderr).toContain('riders.txt is not UTF-8; nobody was signed in')
     expect((await rig.musette(['accounts', 'add', rig.dataDir])).code).toBe(2)
   })
 
@@ -94,7 +94,7 @@ describe('accounts add', () => {
     const command = `[ {account} = first ] && echo {username} || { echo hunter2; exit 7; }`
     const { code, stderr } = await add('first rider\n2nd second\n', '--password-command', command)
     expect(code).toBe(5)
-    expect(stderr).toContain('line 2: account "2nd": the password command ended with code 7')
+    expect(stderr).toContain('line 2: account "2nd": the password command exited with code 7')
     const signedIn = 'select name from training.accounts where not needs_login'
     expect(await queryOnce(rig.databaseUrl, signedIn)).toEqual([{ name: 'first' }])
   })

@@ -39,7 +39,7 @@ describe('the login in a browser', () => {
     const idle = connect(port, '127.0.0.1')
     const taken = await rig.musette(['login', 'late', ...options])
     expect(taken.code).toBe(2)
-    expect(taken.stderr).toContain(`port ${port} on this machine cannot be listened on (EADDRINUSE)`)
+    expect(taken.stderr).toContain(`cannot listen on port ${port} of this machine (EADDRINUSE)`)
     const denied = await fetch(`${redirectUri}?error=access_denied&state=${searchParams.get('state')}`)
     expect(await denied.text()).toContain('not granted')
     const end = await login.finished

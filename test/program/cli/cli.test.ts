@@ -35,7 +35,7 @@ a report that cannot be written | verify --report no/such/file.json | 2 | \(ENOE
 an upload of a file that is none | upload nothing.fit | 2 | nothing\.fit | |
 an upload of nothing | upload | 2 | missing required argument | |
 a join of a folder that is none | attach nowhere | 2 | nowhere | |
-a plan as JSON without a plan | migrate --json | 2 | --json goes with --plan | |
+a plan as JSON without a plan | migrate --json | 2 | --json needs --plan | |
 a shell without completion | completion tcsh | 2 | bash, zsh, fish | |
 a completion beside wrong settings | completion bash | 0 | complete | DATABASE_URL=nonsense MUSETTE_POLL_EVERY=never |
 a pass that finds nothing | sync | 0 | ^account "default": nothing new; 3 activities here, the newest of 20 | |
@@ -76,7 +76,7 @@ describe('the command line', () => {
     })
     const repaired = await rig.musette(['verify', path, '--repair'])
     expect(repaired.code).toBe(5)
-    expect(repaired.stderr).toContain('1 of them are recorded as the service has them')
+    expect(repaired.stderr).toContain('1 of them are now recorded as at the service')
   })
 
   it('sets one heart rate of a rider, keeps the other, and clears one', async () => {
@@ -84,7 +84,7 @@ describe('the command line', () => {
     expect((await set('--resting-hr', '48')).stdout).toContain('resting heart rate 48, highest not set')
     expect((await set('--max-hr', '188')).stdout).toContain('resting heart rate 48, highest 188')
     const wrong = await set('--resting-hr', '190')
-    expect(wrong.stderr).toContain('the highest heart rate must be above the resting one')
+    expect(wrong.stderr).toContain('the maximum heart rate must be above the resting heart rate')
     expect(await set('--max-hr', 'none', '--resting-hr', '50')).toMatchObject({ code: 0 })
     const rates = await rig.rows('select resting_hr, max_hr from training.accounts')
     expect(rates).toEqual([{ resting_hr: 50, max_hr: null }])

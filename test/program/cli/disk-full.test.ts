@@ -46,7 +46,7 @@ it('a verb that waits for the embedded Postgres obeys SIGTERM', async () => {
   const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_LOG_LEVEL: 'debug' }
   const status = startNode([main, 'status'], { env })
   await status.waitForLine(/waiting for the embedded Postgres/)
-  const stopped = { code: 130, stderr: expect.stringContaining('musette: stopped before it was done') }
+  const stopped = { code: 130, stderr: expect.stringContaining('musette: stopped before it finished') }
   expect(await status.kill('SIGTERM')).toMatchObject(stopped)
 })
 

@@ -76,11 +76,11 @@ describe('migrate --plan', () => {
       'training.activity_revisions': 'reads and writes, rows changed',
     })
     expect(stdout).toMatch(
-      /^queries of views wait, too: training\.changes_settled, training\.daily_load, .+ and 12 more$/m,
+      /^queries on these views wait, too: training\.changes_settled, training\.daily_load, .+ and 12 more$/m,
     )
-    expect(stdout).toMatch(/^the locks hold for .+ 20 MB\/s written anew, as on two busy cores/m)
-    expect(stdout).toMatch(/^a daemon that runs meanwhile waits/m)
-    expect(stdout).toMatch(/^the way back is a backup by the version .+, 0\.0\.9: musette backup FILE$/m)
+    expect(stdout).toMatch(/^the locks are held for .+ 20 MB\/s written anew, as on two busy cores/m)
+    expect(stdout).toMatch(/^meanwhile a running daemon waits/m)
+    expect(stdout).toMatch(/^the way back is a backup made by the version .+, 0\.0\.9: musette backup FILE$/m)
     expect(lines.at(-2)).toBe('nothing is changed yet; run: musette migrate')
   })
 
@@ -97,11 +97,11 @@ describe('migrate --plan', () => {
     const url = await use(openTestDatabase({ migrated: false }))
     const { code, stdout } = await musette(url, 'migrate', '--plan')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^migrate would make the tables in the empty database/)
-    expect(stdout).not.toMatch(/what waits|wait, too|before that, it waits/)
+    expect(stdout).toMatch(/^migrate would create the tables in the empty database/)
+    expect(stdout).not.toMatch(/waits until|wait, too|before that, it waits/)
     const schemas = `select from pg_namespace where nspname in ('training', 'musette', 'bullmq')`
     expect(await queryOnce(url, schemas)).toEqual([])
-    const made = /^made the tables in the empty database: \d+ migrations, now at 00\d\d_\w+\n/
+    const made = /^created the tables in the empty database: \d+ migrations, now at 00\d\d_\w+\n/
     expect((await musette(url, 'migrate')).stdout).toMatch(made)
     expect((await musette(url, 'migrate')).stdout).toMatch(/^nothing to do: the database is at 00/)
   })
@@ -126,7 +126,7 @@ describe('migrate --plan', () => {
       'delete from bullmq.migration where version = (select max(version) from bullmq.migration) returning version'
     const [{ version } = {}] = await queryOnce(url, last)
     expect((await musette(url, 'migrate', '--plan')).stdout).toContain(
-      `the next musette start brings the tables of the queue from their version ${Number(version) - 1} to ${version}`,
+      `the next musette start migrates the tables of the queue from version ${Number(version) - 1} to ${version}`,
     )
   })
 })

@@ -40,7 +40,7 @@ describe('a folder without data', () => {
   it('makes verbs name the data of the demo, if only that exists', async () => {
     await mkdir(join(folder.path, '.musette/demo/postgres'), { recursive: true })
     const { code, stderr } = await musette(['status'])
-    expect(stderr).toMatch(/the data of the demo is read with MUSETTE_DATA_DIR=\S+\/\.musette\/demo$/m)
+    expect(stderr).toMatch(/for the data of the demo, set MUSETTE_DATA_DIR=\S+\/\.musette\/demo$/m)
     expect(code).toBe(3)
   })
 })

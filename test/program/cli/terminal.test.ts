@@ -9,7 +9,7 @@ import { openCliRig } from './rig.ts'
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
 const PASTE = ['login', '--paste', '--client-id', 'demo_app', '--client-secret', 'demo_secret']
-const STOPPED = /musette: stopped before it was done; run it again to go on from here\r?\n$/
+const STOPPED = /musette: stopped before it finished; run it again to continue\r?\n$/
 
 const rig = openForAll(() => openCliRig({ activities: 20, isSignedIn: true }))
 
@@ -70,7 +70,7 @@ it.each([
   await eventually(() => login.screen().includes(asked))
   login.press(key)
   const { code, screen } = await login.finished
-  expect(screen).toMatch(/musette: stopped before it was done; .*\r\n$/)
+  expect(screen).toMatch(/musette: stopped before it finished; .*\r\n$/)
   expect(code).toBe(130)
 })
 

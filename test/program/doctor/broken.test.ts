@@ -111,7 +111,7 @@ describe('a login', () => {
   it('of a rider with two is reported with the command that ends one', async () => {
     expect(await rig.signIn('again')).toMatchObject({ code: 0 })
     const shared = async () =>
-      (await doctor(rig)).of('mirror').filter(({ found }) => found.includes('activities in common'))
+      (await doctor(rig)).of('mirror').filter(({ found }) => found.includes('the same activities'))
     expect(await shared()).toEqual([])
     await rig.rows(
       `insert into training.activities (account_id, path, detail_state, listed_at, wanted_at)

@@ -11,7 +11,7 @@ import { accountNamed } from '../local-app.ts'
 import { faultOf, type NamedFit, scanNamed, unpackNamed } from './named-files.ts'
 import { makeUploadDeps } from './upload-files.ts'
 
-/** The result of one FIT file; `passed_over`: it is not an activity. `known`: the ledger has it with this activity. */
+/** The result for one FIT file. `passed_over`: the file is not an activity; `known`: the ledger has the file with this activity. */
 export type AttachedFile = {
   file: string
   result: 'attached' | 'known' | 'not_attached' | 'passed_over'
@@ -20,9 +20,9 @@ export type AttachedFile = {
 }
 
 /**
- * Joins the FIT files among files, folders and archives to the activities that the mirror has already, see findRecorded, unless `dryRun`.
- * The service is not asked, and nothing is sent. What is joined stays so at a crash, and the next call goes on behind it. Throws
- * ConfigError `no_account`, `not_mirrored` and `no_file`, the signal's reason, and the errors of the database.
+ * Attaches FIT files, also in folders and archives, to activities that are already mirrored, see findRecorded, unless `dryRun`. The service
+ * is not asked, and nothing is uploaded. After a crash, attached files stay attached, and the next call continues. Throws ConfigError
+ * `no_account`, `not_mirrored` and `no_file`, the signal's reason, and the errors of the database.
  */
 export async function attachFiles(
   app: Pick<App, 'config' | 'store' | 'log' | 'mirror'>,
@@ -36,7 +36,7 @@ export async function attachFiles(
   const deps = makeUploadDeps(app)
   const sync = commandFor('sync', account.name)
   if (!(await store.read((tx) => findCursor(tx, { accountId, resource: 'activities' }))))
-    throw new ConfigError('not_mirrored', `no activities of "${account.name}" are here yet; run: ${sync}`)
+    throw new ConfigError('not_mirrored', `no activities of "${account.name}" are mirrored yet; run: ${sync}`)
   const files: NamedFit[] = []
   for (const named of await scanNamed(paths)) for (const fit of await unpackNamed(named)) files.push(fit)
   for (const [index, file] of files.entries()) {

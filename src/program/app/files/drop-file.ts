@@ -20,24 +20,24 @@ import type { App } from '../app.ts'
 import { accountNamed } from '../local-app.ts'
 import { sourceAt } from './named-files.ts'
 
-/** The folder inside the drop folder where a file stands until all of it has arrived; scans pass over hidden folders. */
+/** The folder inside the drop folder in which a file stays until all of it has arrived; scans skip hidden folders. */
 const ARRIVING = '.arriving'
-/** An arriving file that did not change for so long was left by a process that was killed. */
+/** The age of an arriving file, ms, from which it is taken to be left by a process that was killed. */
 const LEFT_AFTER_MS = 1 * HOUR
 
-/** A FIT of a file; `isKnown`: the ledger had it before, and it is not sent again. */
+/** A FIT file in a sent file; `isKnown`: the ledger had it before, so it is not sent again. */
 type Content = { fileName: string; contentId: string; isKnown?: boolean }
 
-/** A file that the page sent: each FIT in it by its content id, as in the ledger; or why it is not accepted. */
+/** The result for a file that the page sent: each FIT file in it by its content id, as in the ledger, or why the file is not accepted. */
 export type Dropped =
   | { accepted: true; fileName: string; contents: readonly Content[] }
   | { accepted: false; reason: string }
 
 /**
- * Puts a file into the drop folder of an account, from where it goes through the ledger as every other file there. It is judged first, with
- * the same refusals as by hand, and when this resolves as accepted, its bytes and its name are on the disk. A file that is refused, or
- * whose bytes end early, leaves nothing behind. A folder that is a link refuses every file, with the command that removes the link. Throws
- * ConfigError `no_account` and `folder_of_another`, the error of `bytes`.
+ * Puts a file into the drop folder of an account, from where it goes through the ledger like every other file. The file is judged first, by
+ * the same rules as an upload by hand. If the result is `accepted`, its bytes and its name are on the disk. A file that is refused, or whose
+ * bytes end early, leaves nothing behind. A folder that is a link refuses every file, with the command that removes the link. Throws
+ * ConfigError `no_account` and `folder_of_another`, and the error of `bytes`.
  */
 export async function dropFile(
   app: Pick<App, 'config' | 'store'>,
@@ -50,7 +50,7 @@ export async function dropFile(
   const steps = account.name === 'default' ? [] : [account.name]
   try {
     await (await openFolder(dir, { mode: DROP_MODE })).close()
-    // Another database would send the file for its own account of this name.
+    // Another database would upload the file for its own account of the same name.
     await claimFolderOrThrow(dir, await app.store.read(findIdentity))
     return await closeAfter(await openBelow(dir, steps, 'makeInner'), async (folder) =>
       closeAfter(await openBelow(dir, [ARRIVING], 'makeInner', 0o700), (arriving) =>
@@ -63,7 +63,7 @@ export async function dropFile(
   }
 }
 
-/** Takes the bytes into one folder, judges them, and moves the whole file into the other. */
+/** Writes the bytes into the arriving folder, judges them, and moves the whole file into the drop folder. */
 async function receive(
   app: Pick<App, 'store'>,
   input: {
@@ -94,7 +94,7 @@ async function receive(
     const contents = judged.contents.map((one) => ({ ...one, isKnown: known.includes(one.contentId) }))
     return { ...judged, contents, fileName: placed?.toString() ?? name }
   } finally {
-    // After the move neither name is left.
+    // After the move, neither name exists.
     await file.abandon()
     await arriving.unlink(arrived).catch(orMissing)
   }
@@ -110,25 +110,25 @@ async function judge(name: string, source: ByteSource): Promise<Dropped> {
   for (const one of unpacked.files) {
     const fit = await readFit(one, { settled: true })
     if ('fault' in fit) reason ||= describeFault(fit.fault)
-    // A file that is cut will not become whole in the folder: the browser has sent all of it.
+    // A truncated file will not become whole in the folder: the browser has sent all of it.
     else if (fit.cut && fit.verdict.verdict === 'refused') reason ||= fit.verdict.reason
     else contents.push({ fileName: fit.name, contentId: fit.contentId })
   }
-  // The files of an archive have separate results: failed/ names those that cannot be read.
+  // Each file of an archive has its own result: failed/ names the files that cannot be read.
   return contents.length > 0 ? { accepted: true, fileName: name, contents } : { accepted: false, reason }
 }
 
-/** Makes a name that the folder accepts and scans, with its own ending. */
+/** Makes a name that the drop folder accepts and scans, and keeps the ending. */
 function cleanDroppedName(name: string): string {
   const [ending = '.fit'] = /\.(?:fit|fit\.gz|zip)~?$/i.exec(name) ?? []
   const stem = cleanFitName(`${name.slice(0, -ending.length)}.fit`).slice(0, -'.fit'.length)
   return `${isIgnored(stem) || unfinishedBy(stem) ? `activity ${stem}` : stem}${ending.toLowerCase()}`
 }
 
-/** The names that dropFile gives to files while they arrive. */
+/** The names that dropFile gives to arriving files. */
 const ARRIVED = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.arrived(?:\.[0-9a-f-]{36}\.part)?$/
 
-/** Removes what killed processes left of files that were arriving; other files there are not ours. Never throws. */
+/** Removes arriving files that killed processes left; other files there are not musette's. Never throws. */
 export async function removeArriving({ log }: { log: Logger }, dir: string): Promise<void> {
   try {
     await closeAfter(await openBelow(dir, [ARRIVING]), async (folder) => {
@@ -137,7 +137,7 @@ export async function removeArriving({ log }: { log: Logger }, dir: string): Pro
         if (!stats?.isFile() || Date.now() - stats.mtimeMs <= LEFT_AFTER_MS) continue
         await folder.unlink(name).catch(orMissing)
         const file = join(dir, ARRIVING, String(name))
-        log.info({ file, bytes: stats.size }, 'removed a file that did not arrive whole')
+        log.info({ file, bytes: stats.size }, 'removed a file that did not arrive completely')
       }
     })
   } catch (error) {

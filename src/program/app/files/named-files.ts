@@ -11,16 +11,16 @@ import { openBelow, openFolder } from '../../../kit/folders/folder.ts'
 import { oddKindOf, type Steps, walkFolders } from '../../../kit/folders/walk.ts'
 import { closeAfter } from '../../../kit/release-stack.ts'
 
-/** A file that a command names, or in a folder that it names, or why one is not read. `path` is for people. */
+/** A file that a command names, directly or by its folder, or the reason why the file is not read. `path` is for people. */
 export type NamedFile = { path: string } & (
   | { name: Buffer; open: () => Promise<FileHandle> }
   | { reason: string }
 )
 
 /**
- * Lists the files that a command names, and in each named folder those with a name that the drop folder takes, without the hidden and the
- * system folders in it. A named link is followed, one in a folder is not. What cannot be read is listed with the reason, and ends nothing.
- * Throws ConfigError `no_file` when a named path does not exist.
+ * Lists the files that a command names. From a named folder, lists the files whose names the drop folder accepts, without hidden and system
+ * folders. A named link is followed; a link in a folder is not. What cannot be read is listed with the reason, and the others continue.
+ * Throws ConfigError `no_file` if a named path does not exist.
  */
 export async function scanNamed(paths: readonly string[]): Promise<NamedFile[]> {
   const listed: NamedFile[] = []
@@ -65,7 +65,7 @@ async function openIn(top: string, steps: Steps, name: Buffer): Promise<FileHand
   return closeAfter(await openBelow(top, steps), (folder) => folder.open(name))
 }
 
-/** Opens a named file; a pipe would keep the command waiting, deaf to signals. Throws ConfigError `not_a_plain_file`, and Node's errors. */
+/** Opens a named file. Refuses a pipe, which would block the command and its signals. Throws ConfigError `not_a_plain_file`, and Node's errors. */
 async function openNamed(path: string): Promise<FileHandle> {
   const kind = oddKindOf(await stat(path))
   if (kind !== undefined) throw new ConfigError('not_a_plain_file', describeOdd(kind))
@@ -76,29 +76,29 @@ async function openNamed(path: string): Promise<FileHandle> {
 function describeOdd(kind: string): string {
   return kind === 'a link'
     ? 'it is a link, and links in a folder are not followed; name its target'
-    : `it is ${kind}, and no file`
+    : `it is ${kind}, not a file`
 }
 
-/** Writes why a file or folder cannot be read. */
+/** Describes why a file or folder cannot be read. */
 function describeUnread(error: unknown): string {
   const code = errorCode(error)
   return code === 'not_a_plain_file' ? (error as Error).message : `it cannot be read (${code})`
 }
 
-/** Makes a source of the bytes of a file, which is opened anew for each range. Throws the errors of `openFile`. */
+/** Makes a source of a file's bytes, which opens the file again for each range. Throws the errors of `openFile`. */
 export async function sourceAt(openFile: () => Promise<FileHandle>): Promise<ByteSource> {
   const { size } = await closeAfter(await openFile(), (file) => file.stat())
   async function* read({ start, end } = { start: 0, end: size }) {
-    // The end of a range is inclusive for a stream, exclusive for a ByteSource.
+    // A stream's range includes its end, a ByteSource's range does not.
     if (end > start) yield* (await openFile()).createReadStream({ start, end: end - 1 })
   }
   return { sizeBytes: size, open: (range) => Readable.from(read(range), { objectMode: false }) }
 }
 
-/** A FIT file of a named one, or why there is none; `path` is for people. */
+/** A FIT file in a named file, or the reason why there is none; `path` is for people. */
 export type NamedFit = { path: string } & (DroppedFit | { fault: Fault })
 
-/** Lists the FIT files in a file: of an archive all in it. */
+/** Lists the FIT files in a file; an archive may have several. */
 export async function unpackNamed(file: NamedFile): Promise<NamedFit[]> {
   const { path } = file
   if ('reason' in file) return [{ path, fault: refused('unreadable', file.reason) }]
@@ -110,7 +110,7 @@ export async function unpackNamed(file: NamedFile): Promise<NamedFit[]> {
   return files.map((fit) => ({ ...fit, path: files.length > 1 ? join(path, fit.name) : path }))
 }
 
-/** Makes the fault of a file that the disk does not give. */
+/** Makes the fault of a file that cannot be read from the disk. */
 export function faultOf(error: unknown): { fault: Fault } {
   return { fault: refused('unreadable', describeUnread(error)) }
 }

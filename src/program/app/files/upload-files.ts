@@ -16,10 +16,10 @@ import type { App } from '../app.ts'
 import { accountNamed, accountToUse } from '../local-app.ts'
 import { faultOf, type NamedFile, unpackNamed } from './named-files.ts'
 
-/** The memory of all files that are being sent, bytes: the size of the largest FIT file. */
+/** The memory limit of all files that are being sent, bytes: the size of the largest FIT file. */
 const MEMORY_BYTES = 64 * 1_024 * 1_024
 
-/** Makes the dependencies of the upload room from the App; with `jobs` each new activity gets one that fetches it. */
+/** Makes the dependencies of core/upload from the App; with `jobs`, each new activity gets a job that fetches it. */
 export function makeUploadDeps(
   app: Pick<App, 'store' | 'log' | 'mirror' | 'config'>,
   jobs?: Pick<Jobs, 'enqueue'>,
@@ -44,7 +44,7 @@ export function makeUploadDeps(
   }
 }
 
-/** Finds the ledger row of a FIT file by its content; undefined when there is none. Throws ConfigError `no_account`. */
+/** Finds the ledger row of a FIT file by its content, or undefined if there is none. Throws ConfigError `no_account`. */
 export async function findUploadOf(
   app: Pick<App, 'store'>,
   input: { account: string; bytes: Uint8Array },
@@ -54,17 +54,17 @@ export async function findUploadOf(
   return app.store.read((tx) => findUpload(tx, { accountId, contentId }))
 }
 
-/** The result for one FIT file: its ledger row (`known`: uploaded before), or the reason why it was not sent. */
+/** The result for one FIT file: its ledger row (`known`: uploaded before), or why it was not sent. */
 export type HandUpload = { file: string } & (
   | { upload: Upload; known: boolean; problem?: undefined }
   | { problem: string }
 )
 
 /**
- * Uploads files through the ledger, in this process: all of them once, then those that wait for an answer until the service has accepted or
- * refused them. `force` sends files again that were uploaded before. Throws ConfigError `no_account`, and the error when the service is
- * unreachable or refuses the login, or when a ride is not fetched yet, that one after the other files: the file is in the ledger then, and
- * the same command continues.
+ * Uploads files through the ledger, in this process: first each file once, then waits until the service has accepted or refused the rest.
+ * `force` sends files again that were uploaded before. Throws ConfigError `no_account`, and the error if the service is unreachable or
+ * refuses the login. If a ride is not fetched yet, throws that error after the other files. In each case the file is in the ledger, and the
+ * same command continues.
  */
 export async function uploadByHand(
   app: Pick<App, 'store' | 'vault' | 'log' | 'mirror' | 'config'>,
@@ -76,7 +76,7 @@ export async function uploadByHand(
     signal: AbortSignal
     onEnd: (end: HandUpload) => void
     onWait: (file: string, upload: Upload) => void
-    /** called when a program has the file open for writing: later additions are not sent */
+    /** called if a program has the file open for writing: later additions are not sent */
     onOpen?: (file: string, program: string) => void
   },
 ): Promise<void> {
@@ -88,7 +88,7 @@ export async function uploadByHand(
     const { dev, ino } = await closeAfter(await named.open(), (file) => file.stat())
     return readWriter({ name: named.name, dev, ino })
   }
-  // What a person sends anyway is sent also by a later attempt.
+  // A file that a person uploads with `force` is also sent by a later attempt.
   const deps = { ...makeUploadDeps(app), ...(input.force && { knownActivities: 'send' as const }) }
   const waiting: Array<{ file: string; fit: ReadFit; dueMs: number }> = []
   let awaited: unknown

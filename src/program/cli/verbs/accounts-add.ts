@@ -16,27 +16,24 @@ import { SERVICE, SIGNED_IN } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ACCOUNTS } from './login.ts'
 
-/** A line of the file; without `password` the command says it. */
+/** A line of the file; if `password` is undefined, the password command prints it. */
 type Login = { line: number; account: string; username: string; password: string | undefined }
 
 export const accountsAddVerb = defineVerb({
   group: ACCOUNTS,
   name: 'add <file>',
-  description: 'sign in the riders of a file; who is signed in already is left out',
+  description: 'sign in the riders listed in a file; skips riders who are already signed in',
   options: {
     passwordCommand: option(
       '--password-command <command>',
-      'a command that prints the password of a line without one; {account} and {username} are those of the line',
+      'a command that prints the password for a line without one; {account} and {username} are taken from the line',
     ),
-    keepPassword: flag(
-      '--keep-password',
-      'keep the passwords, sealed, to sign in again when a login is lost',
-    ),
-    json: flag('--json', 'as one JSON object a line'),
+    keepPassword: flag('--keep-password', 'keep the passwords, sealed, to sign in again if a login is lost'),
+    json: flag('--json', 'as one JSON object per line'),
   },
   help: {
     notes: [
-      'A line of the file has the account, the user name at the service, and the password unless a command says it, between spaces, or between tabs when one of them has spaces. A line that begins with # is a comment. Each line is tried once; give the same file again for those that failed.',
+      'Each line has an account, a user name at the service and a password, unless a command prints the password. They are separated by spaces, or by tabs if one of them contains spaces. Lines that begin with # are comments. Each line is tried once; to try failed lines again, give the same file again.',
     ],
     settings: SERVICE,
     exits: [...SIGNED_IN, 'partial'],
@@ -68,7 +65,7 @@ export const accountsAddVerb = defineVerb({
             state = 'signed_in'
           }
         } catch (thrown) {
-          // What is not about this line would fail each other line, too.
+          // An error that is not about this line would fail every other line, too.
           if (!(thrown instanceof CredentialsRejectedError || thrown instanceof ConfigError)) throw thrown
           state = 'failed'
           error = errorLine(thrown)
@@ -88,19 +85,19 @@ export const accountsAddVerb = defineVerb({
   },
 })
 
-/** Reads the logins of a file. Throws ConfigError `bad_logins`, which names every wrong line, and `open_file`. */
+/** Reads the logins of a file. Throws ConfigError `no_file`, `open_file`, and `bad_logins`, which names every wrong line. */
 async function readLogins(file: string, hasCommand: boolean): Promise<Login[]> {
   const { isReadableByOthers } = await import('../../config/env-file.ts')
   const bytes = await readFile(file).catch((error) => {
     throw new ConfigError('no_file', `cannot read ${file} (${errorLine(error)})`, { cause: error })
   })
-  // A byte that is no UTF-8 would be another letter in a password.
-  if (!isUtf8(bytes)) throw new ConfigError('bad_logins', `${file} is not in UTF-8; nobody was signed in`)
+  // A byte that is not UTF-8 would become a different letter in a password.
+  if (!isUtf8(bytes)) throw new ConfigError('bad_logins', `${file} is not UTF-8; nobody was signed in`)
   const logins = bytes
     .toString()
     .split(/\r?\n/)
     .flatMap((line, index) => {
-      // With the mark of UTF-8 that some editors write first.
+      // trim() also removes the byte order mark that some editors write first.
       const row = line.trim()
       if (row === '' || row.startsWith('#')) return []
       const [, ...fields] =
@@ -125,13 +122,13 @@ async function readLogins(file: string, hasCommand: boolean): Promise<Login[]> {
   throw new ConfigError('bad_logins', `${file} is wrong, and nobody was signed in:\n  ${faults.join('\n  ')}`)
 }
 
-/** Reads the password of a line from the command. Throws ConfigError `password_command`, without what it printed. */
+/** Reads the password of a line from the command. Throws ConfigError `password_command`, without the command's output. */
 async function readPassword(command: string, login: Login, signal: AbortSignal) {
   const fill = (_word: string, field: 'account' | 'username') => quoteShell(login[field])
   const typed = command.replace(/\{(account|username)\}/g, fill)
   const { stdout } = await promisify(exec)(typed, { signal }).catch((error) => {
     signal.throwIfAborted()
-    throw new ConfigError('password_command', `the password command ended with code ${error.code}`)
+    throw new ConfigError('password_command', `the password command exited with code ${error.code}`)
   })
   const [password = ''] = stdout.split(/\r?\n/)
   if (password === '') throw new ConfigError('password_command', 'the password command printed nothing')

@@ -4,7 +4,7 @@ import { type Context, EXIT } from '../../frame/context.ts'
 import { printTable } from '../../frame/output.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
 
-/** A setting as printed: a secret `value` is masked. */
+/** A setting as printed; the `value` of a secret is masked. */
 type Setting = { name: string; value: string | null; source: string; default: string | null; about: string }
 
 export const configVerb = defineVerb({
@@ -39,7 +39,7 @@ export async function printConfig(
         default: fallback ?? '',
       })),
     )
-    context.print('\nEach one is explained in docs/settings.md, and by: musette config --json')
+    context.print('\ndocs/settings.md explains each setting, and so does: musette config --json')
   }
   for (const problem of problems) context.note(`musette: ${sentenceOf(problem)}`)
   return problems.length === 0 ? EXIT.done : EXIT.usage
@@ -52,7 +52,7 @@ async function listSettings({ origins, problems, known }: Settings): Promise<Set
   return [...known.variables].map(([name, variable]) => {
     const fallback = defaultOf(variable) ?? null
     const origin = origins.get(name)
-    // A value that musette does not understand may be a secret in the wrong place.
+    // A value that musette does not understand may be a secret in the wrong variable.
     const isWrong = problems.some((problem) => problem.variable === name)
     const value = origin && (isWrong || known.hidden.includes(name) ? HIDDEN : hideUrlSecrets(origin.text))
     const source = origin ? `${origin.source}${origin.name === name ? '' : `, ${origin.name}`}` : 'default'

@@ -4,7 +4,7 @@ import type { ProblemKind } from '../../frame/findings/finding.ts'
 import { ASKS } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
 
-/** The kinds of problem in the order of repair: without a configuration no other check is possible. */
+/** The kinds of problem in the order of repair: without a configuration, no other check is possible. */
 const GRAVEST_FIRST: ReadonlyArray<[kind: ProblemKind, code: number]> = [
   ['configuration', EXIT.usage],
   ['unreachable', EXIT.unreachable],
@@ -15,16 +15,16 @@ const GRAVEST_FIRST: ReadonlyArray<[kind: ProblemKind, code: number]> = [
 const LINGER_MS = 2_000
 
 /**
- * The exit code is 0 without problems (warnings are allowed), else that of the gravest one: 2 for the configuration of musette, its
- * machine, key or database, 4 for an unreachable server, 3 for logins, 1 for others.
+ * Exits 0 if there is no problem (warnings are allowed), otherwise with the code of the gravest problem: 2 for the configuration of musette,
+ * its machine, key or database, 4 for an unreachable server, 3 for logins, 1 for anything else.
  */
 export const doctorVerb = defineVerb({
   name: 'doctor',
-  description: 'check everything that musette needs; print each problem and the command that mends it',
+  description: 'check everything that musette needs; print each problem and the command that fixes it',
   options: { json: flag('--json', 'as one JSON object') },
   help: { settings: [], exits: ['noLogin', ...ASKS], examples: ['musette doctor'] },
   needs: 'nothing',
-  // A wrong variable is one of the findings and does not end the program.
+  // A wrong variable is a finding and does not end the program.
   takesProblems: true,
   async run({ log, settings, signal, print, printJson }, { json }) {
     const { diagnose } = await import('../../doctor/doctor.ts')

@@ -11,9 +11,9 @@ const KEY = { name: 'key', description: 'manage the key that seals the tokens' }
 export const keyExportVerb = defineVerb({
   group: KEY,
   name: 'export',
-  description: 'print the key that opens the logins of backups, to keep on paper',
+  description: 'print the key that decrypts the logins in backups, to keep on paper',
   help: {
-    notes: ['It prints to a terminal, or to a file that only its owner can read.'],
+    notes: ['It prints only to a terminal, or to a file that only its owner can read.'],
     settings: ['MUSETTE_DATA_DIR', 'MUSETTE_SECRET_KEY'],
     exits: [],
     examples: ['musette key export', '(umask 077; musette key export > key.txt)'],
@@ -26,7 +26,7 @@ export const keyExportVerb = defineVerb({
     const isPrivate = output.isFile() && (output.mode & 0o077) === 0
     if (!process.stdout.isTTY && !isPrivate) {
       const message =
-        'the key is printed to a terminal, or to a file that only its owner can read; run: (umask 077; musette key export > key.txt)'
+        'the key is printed only to a terminal, or to a file that only its owner can read; run: (umask 077; musette key export > key.txt)'
       throw new ConfigError('key_not_private', message)
     }
     for (const line of lines) print(line)
@@ -36,20 +36,20 @@ export const keyExportVerb = defineVerb({
 export const keyImportVerb = defineVerb({
   group: KEY,
   name: 'import <file>',
-  description: 'put a key from paper in place, so that it opens the logins of a backup; - is standard input',
+  description: 'restore a key from paper, so that it decrypts the logins in a backup; - is standard input',
   help: { settings: ['MUSETTE_DATA_DIR'], exits: [], examples: ['musette key import key.txt'] },
   needs: 'nothing',
   async run({ config, print, signal }, { file }): Promise<undefined> {
     const { addPaperKeys } = await import('../../app/paper-keys.ts')
     const { readInput } = await import('../../frame/prompt.ts')
     const fail = (error: unknown) => {
-      const message = `${file} cannot be read (${errorCode(error)}); name the file that musette key export made`
+      const message = `${file} cannot be read (${errorCode(error)}); give the file that musette key export made`
       throw new ConfigError('bad_usage', message)
     }
     const text =
       file === '-' ? await readInput(process.stdin, signal) : String(await readPlainFile(file).catch(fail))
     for (const { keyId, path } of await addPaperKeys(config, text))
-      print(`the key ${keyId} is in ${path}; a daemon that runs uses it by itself`)
+      print(`the key ${keyId} is in ${path}; a running daemon uses it without a restart`)
   },
 })
 
@@ -60,7 +60,7 @@ export const keyRotateVerb = defineVerb({
   options: {
     to: option(
       '--to <file>',
-      'when MUSETTE_SECRET_KEY is set: the file of the new key, created if it does not exist',
+      'if MUSETTE_SECRET_KEY is set: the file of the new key, created if it does not exist',
     ),
   },
   help: { settings: KEYED, exits: [...ASKS, 'partial'], examples: ['musette key rotate'] },
@@ -80,8 +80,7 @@ export const keyRotateVerb = defineVerb({
 
 function sentenceOf({ logins, path, byHand }: Rotation): string {
   const count = logins === 1 ? '1 login is' : `${logins} logins are`
-  if (!byHand)
-    return `${count} sealed with a new key, in ${path}; a daemon that runs goes on with it by itself`
-  const sealed = logins === 0 ? 'no login was left to seal' : `${count} sealed anew`
-  return `${sealed}; from now on set MUSETTE_SECRET_KEY_FILE=${path} in place of the old key, and start the daemon again`
+  if (!byHand) return `${count} sealed with a new key, in ${path}; a running daemon uses it without a restart`
+  const sealed = logins === 0 ? 'no login was to be sealed' : `${count} sealed anew`
+  return `${sealed}; now set MUSETTE_SECRET_KEY_FILE=${path} instead of the old key, and restart the daemon`
 }

@@ -19,7 +19,7 @@ export const loginVerb = defineVerb({
   options: {
     username: option('--username <name>', 'your name at the service'),
     passwordStdin: flag('--password-stdin', 'read the password from standard input'),
-    keepPassword: flag('--keep-password', 'keep the password, sealed, to sign in again when a login is lost'),
+    keepPassword: flag('--keep-password', 'keep the password, sealed, to sign in again if a login is lost'),
     browser: flag('--browser', 'sign in on the service itself, in a browser'),
     paste: flag('--paste', 'like --browser, for machines without one: paste the address the browser ends at'),
     clientId: option('--client-id <id>', 'with --browser: the client id of your application'),
@@ -33,11 +33,11 @@ export const loginVerb = defineVerb({
     ),
     sameRider: flag(
       '--same-rider',
-      'go on though nothing shows that it is the rider of the activities of the account',
+      "sign in even if nothing shows that this is the rider of the account's activities",
     ),
     timezone: option('--timezone <zone>', TIMEZONE, parseTimezone),
   },
-  // Opens the database here: only a login creates one.
+  // `run` opens the database, because only a login creates one.
   help: {
     settings: SERVICE,
     exits: SIGNED_IN,
@@ -81,7 +81,7 @@ export const logoutVerb = defineVerb({
   },
 })
 
-/** Sets the home's time zone: the given one, else the one of the environment, else the answer at a terminal. */
+/** Sets the time zone of the home: `timezone`, or the answer at a terminal if neither the account nor the environment has a zone. */
 async function setHome(
   context: Context,
   app: App,
@@ -111,7 +111,7 @@ function parseTimezone(text: string): string {
   throw new InvalidArgumentError(NO_ZONE)
 }
 
-/** What clears a value; commander takes a parser's null for no value at all. */
+/** The word that clears a value; commander takes null from a parser as no value. */
 const NONE = 'none'
 
 function orNone<T>(parse: (text: string) => T): (text: string) => T | typeof NONE {
@@ -121,7 +121,7 @@ function orNone<T>(parse: (text: string) => T): (text: string) => T | typeof NON
 function parseHeartRate(text: string): number {
   const rate = Number(text)
   if (Number.isInteger(rate) && rate >= 20 && rate <= 250) return rate
-  throw new InvalidArgumentError('A heart rate is a whole number from 20 to 250 a minute.')
+  throw new InvalidArgumentError('A heart rate is a whole number from 20 to 250 bpm.')
 }
 
 function canAsk({ terminal }: Context): boolean {
@@ -134,7 +134,8 @@ async function readCredentials(
 ): Promise<{ username: string; password: string }> {
   const username =
     options.username ?? (canAsk(context) ? await promptForText('User name', context.signal) : undefined)
-  if (!username) throw new ConfigError('no_username', 'no user name; run: musette login --username NAME')
+  if (!username)
+    throw new ConfigError('no_username', 'no user name was given; run: musette login --username NAME')
   if (options.passwordStdin)
     return { username, password: (await readInput(process.stdin, context.signal)).replace(/\r?\n$/, '') }
   const message = 'no terminal to ask on; run: musette login --username NAME --password-stdin'
@@ -174,17 +175,17 @@ export const accountsListVerb = defineVerb({
 export const accountsSetVerb = defineVerb({
   group: ACCOUNTS,
   name: 'set [account]',
-  description: 'set the time zone of an account, or heart rates of its rider',
+  description: 'set the time zone of an account, or the heart rates of its rider',
   options: {
     timezone: option('--timezone <zone>', `${TIMEZONE}; "none" clears it`, orNone(parseTimezone)),
     restingHr: option(
       '--resting-hr <rate>',
-      'resting heart rate, 1/min, for TRIMP; "none" clears it',
+      'resting heart rate, bpm, for TRIMP; "none" clears it',
       orNone(parseHeartRate),
     ),
     maxHr: option(
       '--max-hr <rate>',
-      'highest heart rate, 1/min, for TRIMP; "none" clears it',
+      'maximum heart rate, bpm, for TRIMP; "none" clears it',
       orNone(parseHeartRate),
     ),
   },
@@ -200,7 +201,7 @@ export const accountsSetVerb = defineVerb({
   needs: 'database',
   before(_context, { timezone, restingHr, maxHr }) {
     if (timezone === undefined && restingHr === undefined && maxHr === undefined)
-      throw new ConfigError('nothing_to_set', 'say what to set: --timezone, --resting-hr or --max-hr')
+      throw new ConfigError('nothing_to_set', 'nothing to set; give --timezone, --resting-hr or --max-hr')
   },
   async run({ app, print }, { account: name, timezone, restingHr, maxHr }): Promise<undefined> {
     const { setHeartRates, setHomeTimezone } = await import('../../app/sign-in.ts')
@@ -208,8 +209,8 @@ export const accountsSetVerb = defineVerb({
       const home = timezone === NONE ? null : timezone
       const moved = await setHomeTimezone(app, { name, timezone: home })
       const count = countOf(moved, 'activity has', 'activities have')
-      const set = home === null ? 'has no time zone of its own any more' : `has the time zone ${home}`
-      print(`account "${name}" ${set}; ${count} another wall clock`)
+      const set = home === null ? 'no longer has its own time zone' : `has the time zone ${home}`
+      print(`account "${name}" ${set}; ${count} a new local time`)
     }
     if (restingHr === undefined && maxHr === undefined) return
     const set = await setHeartRates(app, {
@@ -217,7 +218,7 @@ export const accountsSetVerb = defineVerb({
       ...(restingHr !== undefined && { restingHr: restingHr === NONE ? null : restingHr }),
       ...(maxHr !== undefined && { maxHr: maxHr === NONE ? null : maxHr }),
     })
-    const rates = `resting heart rate ${set.restingHr ?? 'not set'}, highest ${set.maxHr ?? 'not set'}`
-    print(`account "${name}": ${rates}; TRIMP in training.ride_overview is computed with them`)
+    const rates = `resting heart rate ${set.restingHr ?? 'not set'}, maximum ${set.maxHr ?? 'not set'}`
+    print(`account "${name}": ${rates}; training.ride_overview computes TRIMP with them`)
   },
 })

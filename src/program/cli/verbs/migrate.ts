@@ -12,17 +12,17 @@ export const migrateVerb = defineVerb({
   name: 'migrate',
   description: 'bring the database to this version',
   options: {
-    plan: flag('--plan', 'say what that would do, what waits meanwhile and for how long, and change nothing'),
+    plan: flag('--plan', 'show what migrate would do, what waits meanwhile and for how long; change nothing'),
     json: flag('--json', 'the plan as one JSON object'),
     forgetOld: flag(
       '--forget-old',
-      'then remove the files of an earlier Postgres, which a change of its major keeps',
+      'then remove the files of the old Postgres, which are kept after a major upgrade',
     ),
   },
   help: {
     notes: [
-      'Each plan names the tables of which reads or writes wait, their sizes, and about how long that takes. docs/installing.md tells how to upgrade.',
-      'An embedded Postgres of an earlier major is brought to the one of this version, and its old files are kept until --forget-old; docs/backup.md tells how.',
+      'A plan names the tables whose reads or writes wait, their sizes, and the estimated duration. docs/installing.md explains how to upgrade.',
+      'An embedded Postgres of an earlier major version is upgraded to the version that musette brings, and its old files are kept until --forget-old; see docs/backup.md.',
     ],
     settings: [...DATABASE, 'REDIS_URL'],
     exits: ASKS,
@@ -30,8 +30,7 @@ export const migrateVerb = defineVerb({
   },
   needs: 'nothing',
   async run(tools, { plan, json, forgetOld }): Promise<undefined> {
-    if (json && !plan)
-      throw new ConfigError('bad_usage', '--json goes with --plan; run: musette migrate --help')
+    if (json && !plan) throw new ConfigError('bad_usage', '--json needs --plan; run: musette migrate --help')
     const { bringToMajor, findDatabasePlan, migrateDatabase, readOldFiles } = await import(
       '../../app/open-database.ts'
     )
@@ -51,7 +50,7 @@ export const migrateVerb = defineVerb({
       const { completeMigrated } = await import('../../app/rebuild-account.ts')
       await completeMigrated(config, log, signal)
     }
-    print(changed ? `brought Postgres ${changed.change.from} to ${changed.change.to}` : sentenceOf(migrated))
+    print(changed ? `upgraded Postgres ${changed.change.from} to ${changed.change.to}` : sentenceOf(migrated))
     for (const what of changed?.copied?.copied ?? []) print(`copied: ${what}`)
     for (const part of changed?.copied?.leftOut ?? []) print(`not copied, stays in the old files: ${part}`)
     for (const { path, bytes, remove } of await readOldFiles(config)) {
@@ -65,20 +64,20 @@ export const migrateVerb = defineVerb({
 function linesOfMajor({ postgres, migrations = [], to, backup }: MajorPlan): string[] {
   const { from, bytes, needed_bytes: needed, free_bytes: free, programs } = postgres
   const room = free !== null && free < needed ? '; make room first' : ''
-  const has = free === null ? 'does not tell its size' : `has ${formatBytes(free)}`
+  const has = free === null ? 'does not report its free space' : `has ${formatBytes(free)}`
   return [
-    `migrate would bring the embedded Postgres from ${from} to ${postgres.to}: a Postgres ${from} runs on its files, all rows are copied into new ones beside them and compared, then both change names; a kill at any moment leaves the old files or the new ones, whole`,
+    `migrate would upgrade the embedded Postgres from ${from} to ${postgres.to}: it starts Postgres ${from} on the old files, copies all rows into new files beside them, compares the two, and then swaps their names; if it is killed at any moment, either the old or the new files are complete`,
     ...(migrations.length > 0
-      ? [`on the way the tables come to ${to}: ${countMigrations(migrations.length)}`]
+      ? [`this also migrates the tables to ${to}: ${countMigrations(migrations.length)}`]
       : []),
-    `that takes about ${formatDuration(Math.max(1, postgres.estimated_s) * SECOND)}, estimated from ${formatBytes(bytes)} as on two busy cores; other commands end with exit code 4 meanwhile`,
+    `that takes about ${formatDuration(Math.max(1, postgres.estimated_s) * SECOND)}, estimated from ${formatBytes(bytes)} as on two busy cores; meanwhile other commands exit 4`,
     `it needs ${formatBytes(needed)} more on the disk, which ${has}${room}`,
     ...(backup ? [backupLine(backup)] : []),
-    'it begins a new line of the database, as a restore does',
+    'the database gets a new line, as after a restore',
     ...postgres.left_out.map((part) => `not copied, stays in the old files: ${part}`),
     `the old files stay in ${postgres.kept} until: musette migrate --forget-old`,
     programs === null
-      ? `the programs of Postgres ${from} are not here, which it needs to read them; first run: ${postgres.command}`
+      ? `the programs of Postgres ${from} are missing, and reading the old files needs them; first run: ${postgres.command}`
       : 'nothing is changed yet; run: musette migrate',
   ]
 }
@@ -86,19 +85,19 @@ function linesOfMajor({ postgres, migrations = [], to, backup }: MajorPlan): str
 function sentenceOf({ from, to, applied }: Migrated): string {
   if (applied === 0) return nothingToDo(to)
   const migrations = countMigrations(applied)
-  if (from === undefined) return `made the tables in the empty database: ${migrations}, now at ${to}`
+  if (from === undefined) return `created the tables in the empty database: ${migrations}, now at ${to}`
   return `migrated the database from ${from} to ${to}: ${migrations}`
 }
 
 const WAITING = {
   none: 'nothing',
-  rows: 'writes of the same rows',
+  rows: 'writes to the same rows',
   writes: 'writes',
   all: 'reads and writes',
 }
 const WORK = { none: 'definition only', read: 'read', changed: 'rows changed', rewritten: 'written anew' }
 
-/** Prints what `migrate` would do to a database, and what to type next. */
+/** Prints what `migrate` would do to a database, and the next command. */
 function printMigrationPlan(context: Pick<Context, 'print'>, plan: DatabasePlan): void {
   const { from, to, migrations, tables } = plan
   if (migrations.length === 0) {
@@ -106,7 +105,7 @@ function printMigrationPlan(context: Pick<Context, 'print'>, plan: DatabasePlan)
     return
   }
   const what =
-    from === null ? 'make the tables in the empty database' : `bring the database from ${from} to ${to}`
+    from === null ? 'create the tables in the empty database' : `migrate the database from ${from} to ${to}`
   context.print(`migrate would ${what}, all of it or nothing: ${countMigrations(migrations.length)}\n`)
   printTable(
     context,
@@ -117,8 +116,8 @@ function printMigrationPlan(context: Pick<Context, 'print'>, plan: DatabasePlan)
     const rows = tables.map(({ name, bytes, waits, work }) => ({
       table: name,
       size: formatBytes(bytes),
-      'what waits until the end': WAITING[waits],
-      'what is done': WORK[work],
+      'waits until the end': WAITING[waits],
+      work: WORK[work],
     }))
     printTable(context, rows)
     context.print('')
@@ -131,12 +130,12 @@ function countMigrations(count: number): string {
   return countOf(count, 'migration', 'migrations')
 }
 
-/** Returns the sentence about a database that lacks no migration. */
+/** Returns the sentence for a database that lacks no migration. */
 function nothingToDo(to: string): string {
   return `nothing to do: the database is at ${to}, as this version of musette needs it`
 }
 
-/** More views are counted; the plan as JSON names all. */
+/** The most views that are named; the JSON plan names all. */
 const SHOWN_VIEWS = 5
 
 function lockLines(plan: DatabasePlan): string[] {
@@ -148,28 +147,28 @@ function lockLines(plan: DatabasePlan): string[] {
   const basis = `${speeds.read} MB/s read, ${speeds.changed} MB/s changed and ${speeds.rewritten} MB/s written anew, as on two busy cores`
   return [
     ...(views.length > 0
-      ? [`queries of views wait, too: ${views.slice(0, SHOWN_VIEWS).join(', ')}${more}`]
+      ? [`queries on these views wait, too: ${views.slice(0, SHOWN_VIEWS).join(', ')}${more}`]
       : []),
     estimated_s === 0
-      ? 'the locks hold for a moment: no row is read or written'
-      : `the locks hold for ${duration}, estimated from the sizes at ${basis}; a fast server needs less`,
-    ...(written.length > 0 ? [`until the end it needs up to ${room} more on the disk of the server`] : []),
-    'before that, it waits for the queries that use these tables, and later queries wait behind it',
-    'a daemon that runs meanwhile waits and tries again, a sync waits for a minute and ends with exit code 4; better stop both before',
-    'after that, it derives values that the earlier version did not, while others read and write',
+      ? 'the locks are held only briefly, because no row is read or written'
+      : `the locks are held for ${duration}, estimated from the sizes at ${basis}; a fast server needs less time`,
+    ...(written.length > 0 ? [`until it ends, it needs up to ${room} more on the server's disk`] : []),
+    'before that, it waits for running queries on these tables, and later queries wait behind it',
+    'meanwhile a running daemon waits and tries again, and a sync waits for a minute and exits 4; it is better to stop both first',
+    'after that, it derives values that the earlier version lacks; reads and writes go on meanwhile',
     ...(backup ? [backupLine(backup)] : []),
-    `the way back is a backup by the version that made the database${made_by === null ? '' : `, ${made_by}`}: musette backup FILE`,
+    `the way back is a backup made by the version of the database${made_by === null ? '' : `, ${made_by}`}: musette backup FILE`,
   ]
 }
 
 function backupLine({ dir, needed_bytes: needed }: NonNullable<DatabasePlan['backup']>): string {
-  return `first of all, it makes a verified backup in ${dir}, which needs up to ${formatBytes(needed)} there; MUSETTE_BACKUP_DIR=off leaves that out`
+  return `first it makes a verified backup in ${dir}, which needs up to ${formatBytes(needed)} there; MUSETTE_BACKUP_DIR=off skips the backup`
 }
 
 function queueLines({ queue, migrations }: DatabasePlan): string[] {
-  if (queue === null) return migrations.length === 0 ? [] : ['the queue is in Redis, and stays as it is']
+  if (queue === null) return migrations.length === 0 ? [] : ['the queue is in Redis, and is not changed']
   const { from, to } = queue
-  if (from === 0) return migrations.length === 0 ? [] : ['the tables of the queue are made by: musette start']
-  if (from >= to) return migrations.length === 0 ? [] : ['the tables of the queue stay as they are']
-  return [`the next musette start brings the tables of the queue from their version ${from} to ${to}`]
+  if (from === 0) return migrations.length === 0 ? [] : ['musette start creates the tables of the queue']
+  if (from >= to) return migrations.length === 0 ? [] : ['the tables of the queue are not changed']
+  return [`the next musette start migrates the tables of the queue from version ${from} to ${to}`]
 }

@@ -14,22 +14,29 @@ export const sandboxVerb = defineVerb({
     activities: option('--activities <count>', 'how many activities the rider has', wholeNumber),
     longestActivitySeconds: option(
       '--longest-activity-seconds <seconds>',
-      'no activity of the history is longer',
+      'the longest duration of an activity, s',
       wholeNumber,
     ),
-    seed: option('--seed <seed>', 'another seed is another rider', wholeNumber),
-    sampleDelayMs: option('--sample-delay-ms <ms>', 'how long the samples of an upload take', wholeNumber),
+    seed: option('--seed <seed>', 'the seed of the rider; each seed makes a different rider', wholeNumber),
+    sampleDelayMs: option(
+      '--sample-delay-ms <ms>',
+      'the delay before the samples of an upload are available',
+      wholeNumber,
+    ),
     home: option('--home <zone>', 'where the rider lives, such as Pacific/Auckland'),
     clients: option(
       '--client <id:secret>',
-      'register a further client, for all three grants; repeatable',
+      'register another client, for all three grants; repeatable',
       addClient,
       [],
     ),
-    strict: flag('--strict', 'answer only as the document says, and tell what a client does beyond it'),
+    strict: flag(
+      '--strict',
+      'answer only as the service document says, and print what a client does beyond it',
+    ),
     redirectUris: option<string[], string[]>(
       '--redirect-uri <uri>',
-      'where further clients may be sent back to; repeatable',
+      'redirect address of the other clients; repeatable',
       (text, before) => [...before, text],
       [],
     ),
@@ -58,7 +65,7 @@ export const sandboxVerb = defineVerb({
 function parsePort(text: string): number {
   const number = wholeNumber(text)
   if (number <= 65_535) return number
-  throw new InvalidArgumentError('The last port is 65535.')
+  throw new InvalidArgumentError('The highest port is 65535.')
 }
 
 function addClient(text: string, before: readonly Client[]): Client[] {

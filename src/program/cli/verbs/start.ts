@@ -6,19 +6,19 @@ import { EXIT } from '../../frame/context.ts'
 import { MIRROR } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
 
-/** Longer than a token request may take, because it is never cancelled; shorter than a container's grace of a minute. */
+/** How long a stop may take, ms: longer than a token request, which is never cancelled, and shorter than a container's grace period of a minute. */
 const STOP_WITHIN_MS = 55 * SECOND
 
-/** Log lines are written at once; this is for a stopped part that still has a timer. */
+/** How long the process may live after the stop, ms: log lines are written at once, but a stopped part may still have a timer. */
 const END_WITHIN_MS = SECOND / 10
 
-const roles = option('--roles <roles>', 'which parts, separated by commas', parseRoles, [...ROLES])
+const roles = option('--roles <roles>', 'parts to run, separated by commas', parseRoles, [...ROLES])
 roles.argChoices = [...ROLES]
 roles.defaultValueDescription = 'all of them'
 
 const takeOver = flag(
   '--take-over',
-  'start the embedded Postgres although nothing here can tell whether the process that ran it elsewhere has ended',
+  'start the embedded Postgres even though this machine cannot see whether the process that ran it elsewhere has ended',
 )
 
 export const startVerb = defineVerb({
@@ -51,7 +51,7 @@ export const startVerb = defineVerb({
   logsWork: true,
   async run({ config, log, signal }, { roles, takeOver = false }): Promise<undefined> {
     const { toggleDebug } = await import('../../../log.ts')
-    // Before anything is opened: without a listener this signal ends the process.
+    // Before anything is opened, because without a listener this signal ends the process.
     process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
     const { openDaemon } = await import('../../daemon/daemon.ts')
     for (;;) {
@@ -61,7 +61,7 @@ export const startVerb = defineVerb({
           throw error
         },
       )
-      // A stop during the opening is not a failure of a daemon.
+      // A stop while the daemon opens is not a failure.
       if (!daemon) return
       const stopped = signal.aborted || once(signal, 'abort')
       const failure = await Promise.race([daemon.failed, stopped])
@@ -69,7 +69,7 @@ export const startVerb = defineVerb({
       log.info(opensAgain ? 'opening again' : 'stopping')
       const deadline = setTimeout(() => {
         log.fatal('could not stop in time; the next start continues the interrupted work')
-        // An exit would wait for a thread that waits for a file.
+        // process.exit would wait for a thread that waits for a file.
         process.kill(process.pid, 'SIGKILL')
       }, STOP_WITHIN_MS)
       try {
@@ -100,7 +100,7 @@ function isRole(word: string): word is Role {
 
 export const healthcheckVerb = defineVerb({
   name: 'healthcheck',
-  description: 'exit 0 when the running daemon is ready',
+  description: 'exit 0 if the running daemon is ready',
   help: {
     settings: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'],
     exits: ['unreachable'],

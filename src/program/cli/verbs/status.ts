@@ -49,7 +49,7 @@ function printStatus(context: Pick<Context, 'print'>, status: Status): void {
     if (account.verified > 0) context.print(`  ${verifiedOf(account)}`)
     if (account.list_cap !== null)
       context.print(
-        `  the service cuts its lists at ${account.list_cap} entries; musette lists shorter periods`,
+        `  the service truncates its lists at ${account.list_cap} entries, so musette lists shorter periods`,
       )
     if (account.last_run) {
       const { kind, outcome, started_at, error } = account.last_run
@@ -88,6 +88,6 @@ function verifiedOf({ verified, mirrored, verified_since, differed }: Status['ac
 function toGoOf(account: Status['accounts'][number]): string {
   const { activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = account
   const share = `${formatCount(activities - wanted)} of ${formatCount(activities)} are here`
-  if (rate === null || seconds === null) return `${share}; nothing was fetched in the last minutes`
+  if (rate === null || seconds === null) return `${share}; nothing was fetched in the last few minutes`
   return `${share}; ${formatCount(Math.round(rate))} a minute, ${formatDuration(seconds * SECOND)} to go`
 }

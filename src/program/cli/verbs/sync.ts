@@ -19,7 +19,7 @@ export const syncVerb = defineVerb({
       'also compare the whole list with the mirror: finds removals, and edits that were missed',
     ),
     acceptRemovals: flag('--accept-removals', 'with --full: accept any number of removed activities'),
-    wait: flag('--wait', 'when another process mirrors the account, begin after that'),
+    wait: flag('--wait', 'if another process is mirroring the account, wait until it ends'),
     json: flag('--json', 'print the counts as one JSON object'),
   },
   help: {
@@ -32,7 +32,7 @@ export const syncVerb = defineVerb({
   isPass: true,
   before(_context, { acceptRemovals, full }) {
     if (acceptRemovals && !full)
-      throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
+      throw new ConfigError('bad_usage', '--accept-removals needs --full; run: musette sync --help')
   },
   async run(tools, { account: name, full = false, acceptRemovals = false, wait = false, json }) {
     const { app, signal, note } = tools
@@ -41,7 +41,7 @@ export const syncVerb = defineVerb({
     const done = await asPass(app, { name, wait, signal, onWait: () => note(WAITS) }, () =>
       syncAccount(app, { name, full, acceptRemovals, training: true, signal, onProgress: line.show }),
     )
-    const running = `another process mirrors it now; to begin after that, run: ${commandFor('sync', name)} --wait`
+    const running = `another process is mirroring it; to wait for that, run: ${commandFor('sync', name)} --wait`
     line.finish(`account "${name}": ${done ? sentenceOf(name, done) : running}`)
     const { listed, fetched, unchanged, absent, failed, pending, unfetched } = done ?? NO_COUNTS
     const result = { account: name, listed, fetched, unchanged, absent, failed, pending }
@@ -52,9 +52,9 @@ export const syncVerb = defineVerb({
 
 const NO_COUNTS = { listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0, unfetched: 0 }
 
-const WAITS = 'musette: waits until the pass of another process has ended'
+const WAITS = 'musette: waiting until another process has ended its pass'
 
-/** Describes a pass: new and present activities, and missing ones with reason and next command. */
+/** Describes a pass: new and present activities, and missing activities with the reason and the next command. */
 function sentenceOf(name: string, counts: SyncCounts): string {
   const { created, fetched, absent, failed, pending, mirrored, unfetched, newestDay, reason } = counts
   const why = reason === undefined ? '' : ` (${reason})`
@@ -73,7 +73,7 @@ function sentenceOf(name: string, counts: SyncCounts): string {
   ].join('; ')
 }
 
-/** Returns a count with its noun; empty for 0. */
+/** Returns a count with its noun, or nothing for 0. */
 function some(count: number, what: string): string[] {
   return count > 0 ? [`${formatCount(count)} ${what}`] : []
 }
@@ -84,11 +84,11 @@ function countActivities(count: number): string {
 
 export const resyncVerb = defineVerb({
   name: 'resync [paths...]',
-  description: 'fetch activities again, every sample of them, and rewrite them',
+  description: 'fetch activities again with every sample, and rewrite them',
   options: {
     since: option(
       '--since <day>',
-      'every activity that started on this day of its own clock or later',
+      'every activity that started on this day or later, in its own local time',
       readDay,
     ),
     account: option('--account <account>', 'whose activities'),
@@ -131,14 +131,14 @@ function readDay(text: string): Date {
   if (day) return day
   throw new ConfigError(
     'bad_usage',
-    `"${text}" is not a day of the calendar; write for example --since 2024-01-31`,
+    `"${text}" is not a calendar day; write, for example, --since 2024-01-31`,
   )
 }
 
 export const rebuildVerb = defineVerb({
   name: 'rebuild [paths...]',
   description:
-    'make samples, curves, zones and summaries from the stored answers and FIT files again, without the service',
+    'rebuild samples, curves, zones and summaries from the stored answers and FIT files, without the service',
   options: {
     account: option('--account <account>', 'whose activities'),
     json: flag('--json', 'print the counts as one JSON object'),
@@ -180,7 +180,7 @@ function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
   return [
     `${countActivities(rebuilt)} rebuilt from the stored answers (${formatCount(samples)} samples)`,
     ...some(fitFiles, `FIT ${fitFiles === 1 ? 'file' : 'files'} read again`),
-    ...(earlier > 0 ? [`${earlier} done before by the rebuild that was stopped`] : []),
+    ...(earlier > 0 ? [`${earlier} done by an earlier rebuild that was stopped`] : []),
     ...(newer > 0 ? [`${newer} fetched meanwhile`] : []),
     ...(withoutDocument.length > 0
       ? [`${withoutDocument.length} without a stored answer left as they are (${named(withoutDocument)})`]
@@ -196,29 +196,26 @@ function named(paths: readonly string[]): string {
   return paths.slice(0, MAX_NAMED).map(quoteName).join(', ') + (more > 0 ? `, … (${more} more)` : '')
 }
 
-/** How many activities are compared when nothing else is said: a few minutes at the usual pace. */
+/** The number of activities to compare by default: a few minutes at the usual pace. */
 const SAMPLE = 20
-/** A value of a field as a person reads it. */
+/** The most characters of a value in a sentence. */
 const VALUE_CHARACTERS = 60
 
 export const verifyVerb = defineVerb({
   name: 'verify [paths...]',
-  description: 'compare activities with the service, every value of every sample; nothing is written',
+  description: 'compare activities with the service, every value of every sample; write nothing',
   options: {
-    sample: option('--sample <n>', `some at random; ${SAMPLE} when nothing else is said`, readCount),
+    sample: option('--sample <n>', `this many at random; ${SAMPLE} by default`, readCount),
     all: flag('--all', 'every mirrored activity'),
-    repair: flag('--repair', 'record what the service says where it differs'),
-    report: option(
-      '--report <file>',
-      'write what a maintainer needs to know of the service, without your data',
-    ),
+    repair: flag('--repair', 'record the values of the service if they differ'),
+    report: option('--report <file>', 'write a report on the service for a maintainer, without your data'),
     account: option('--account <account>', 'whose activities'),
-    json: flag('--json', 'one JSON object an activity, then one with the counts'),
+    json: flag('--json', 'one JSON object per activity, then one with the counts'),
   },
   help: {
     notes: [
       WHOSE,
-      'Each value is fetched again, so this takes as long as the first sync of those activities. The daemon compares MUSETTE_SCRUB_PER_DAY a day by itself.',
+      'Every value is fetched again, so this takes as long as the first sync of these activities. The daemon compares MUSETTE_SCRUB_PER_DAY a day by itself.',
     ],
     settings: MIRROR,
     exits: ITEMS,
@@ -274,8 +271,8 @@ function verifiedSentence(account: string, counts: VerifyCounts, repair: boolean
     ...some(
       different,
       repair
-        ? `differed, ${formatCount(repaired)} of them are recorded as the service has them`
-        : 'differ; add --repair to record what the service says',
+        ? `differed, ${formatCount(repaired)} of them are now recorded as at the service`
+        : 'differ; add --repair to record the values of the service',
     ),
     ...some(older, 'changed meanwhile'),
     ...some(failed, 'could not be compared'),
@@ -316,6 +313,6 @@ async function writeReport(
     throw new ConfigError('bad_file', `the report cannot be written to ${path} (${code}); name another file`)
   })
   context.note(
-    `musette: ${path} holds the fields, kinds and sizes of answers, and none of your data; read it before you pass it on`,
+    `musette: ${path} has the fields, types and sizes of the service's answers, and none of your data; read it before you share it`,
   )
 }

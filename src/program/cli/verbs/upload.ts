@@ -11,11 +11,8 @@ export const uploadVerb = defineVerb({
   description: 'send FIT files (.fit, .fit.gz, .zip), and folders of them, to the service, each content once',
   options: {
     account: option('--account <account>', 'whose files these are'),
-    name: option(
-      '--name <name>',
-      'what the activity is called; without it the service takes the name of the file',
-    ),
-    force: flag('--force', 'send again what was uploaded before'),
+    name: option('--name <name>', 'the name of the activity; without it, the service uses the file name'),
+    force: flag('--force', 'send files again that were uploaded before'),
   },
   help: {
     notes: [WHOSE],
@@ -28,7 +25,7 @@ export const uploadVerb = defineVerb({
     const { scanNamed } = await import('../../app/files/named-files.ts')
     const files = await scanNamed(paths)
     if (name !== undefined && files.length > 1)
-      throw new ConfigError('one_name', '--name is for one file; run musette upload for each')
+      throw new ConfigError('one_name', '--name is for one file; run musette upload once per file')
     return files
   },
   async run({ app, signal, ...context }, { account, name, force = false }, files) {
@@ -49,7 +46,7 @@ export const uploadVerb = defineVerb({
         said.set(file, sentence)
       },
       onOpen: (file, program) =>
-        context.note(`${file}: ${program} has it open for writing; what it adds is not sent`),
+        context.note(`${file}: ${program} has it open for writing, and what it adds later is not sent`),
     })
     return failed > 0 ? EXIT.partial : EXIT.done
   },
@@ -65,24 +62,23 @@ function sentenceOf(end: HandUpload, account: string): string {
     return `${file}: duplicate, ${activity}: ${reason ?? 'the service had it already'}`
   const again = commandFor('upload --force', account)
   if (state === 'attached')
-    return `${file}: not sent, attached to ${activity}, which came another way; to send it: ${again} FILE`
+    return `${file}: not sent, attached to ${activity}, which the service got in another way; to send it: ${again} FILE`
   if (!known) return `${file}: ${state}, ${activity}`
   return `${file}: ${state}, ${activity}, uploaded before as "${upload.fileName}"; to send it again: ${again} FILE`
 }
 
 export const attachVerb = defineVerb({
   name: 'attach <file...>',
-  description:
-    'join FIT files, folders and archives of them to activities that are here already; sends nothing',
+  description: 'attach FIT files, also in folders and archives, to mirrored activities; upload nothing',
   options: {
     account: option('--account <account>', 'whose files these are'),
-    dryRun: flag('--dry-run', 'say what would be joined, and write nothing'),
-    json: flag('--json', 'one JSON object a file, then one with the counts'),
+    dryRun: flag('--dry-run', 'show what would be attached, and write nothing'),
+    json: flag('--json', 'one JSON object per file, then one with the counts'),
   },
   help: {
     notes: [
       WHOSE,
-      'A file is joined to the only activity that starts with it, within 5 s, lasts as long, within 2 % or 60 s, has its heart rates or its power, and has no other file.',
+      'A file is attached to an activity if it alone has the same start (within 5 s), duration (within 2 % or 60 s) and heart rates or power, and no other file.',
     ],
     settings: [...DATABASE, 'MUSETTE_KEEP_FIT'],
     exits: ITEMS,

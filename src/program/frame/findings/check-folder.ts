@@ -6,7 +6,7 @@ import { commandToUse } from '../../../kit/files.ts'
 import { quoteShell } from '../../../kit/text.ts'
 import { type Finding, problem } from './finding.ts'
 
-/** Reads the file status of a folder, undefined when it does not exist, or returns the finding of its fault. */
+/** Reads the file status of a folder. `stats` is undefined if the folder does not exist; `wrong` is the finding if the folder cannot be used. */
 export async function readFolder(
   path: string,
   variable: string,
@@ -23,14 +23,14 @@ export async function readFolder(
   }
 }
 
-/** Returns the command that sets a folder of the user, which musette makes. */
+/** Returns the command that sets a folder in the user's home; musette creates that folder. */
 function ownFolderCommand(variable: string): string {
   const name = variable.replace(/^MUSETTE_|_DIR$/g, '').toLowerCase()
   const folder = name === 'data' ? '.musette' : `musette-${name}`
   return `export ${variable}="$HOME/${folder}"`
 }
 
-/** Checks that this user can write or create a folder; `loss` names the consequence otherwise. */
+/** Checks that this user can write to a folder or create it; `loss` names the consequence if not. */
 export async function readWritableFolder(
   path: string,
   variable: string,
@@ -41,7 +41,7 @@ export async function readWritableFolder(
   return { wrong: await deniedFinding(path, loss) }
 }
 
-/** Tells whether this user may read, enter and, with `write`, change a folder. */
+/** Reports whether this user may read and enter a folder and, with `write`, change it. */
 export async function isAllowed(path: string, right: 'read' | 'write'): Promise<boolean> {
   const rights = constants.R_OK | constants.X_OK | (right === 'write' ? constants.W_OK : 0)
   return access(path, rights)
@@ -57,7 +57,7 @@ export async function readNearestFolder(path: string): Promise<string> {
   }
 }
 
-/** Makes the finding of a folder that this user may not use or create; `loss` names the consequence. */
+/** Makes the finding for a folder that this user may not use or create; `loss` names the consequence. */
 export async function deniedFinding(path: string, loss: string): Promise<Finding> {
   const folder = await readNearestFolder(path)
   const code = errorCode(await access(folder, constants.W_OK).catch((error: unknown) => error))

@@ -3,14 +3,14 @@ import { CORE_SOURCES } from './core-sources.ts'
 import type { Facts } from './facts.ts'
 import type { Finding, Place } from './finding.ts'
 
-/** Returns all that is judged, in the order of the doctor's checks. */
+/** Returns all sources of findings, in the order of the doctor's checks. */
 export async function listSources(facts: Pick<Facts, 'states'>) {
   return [...CORE_SOURCES, ...(await facts.states())]
 }
 
 /**
- * Collects what is wrong, and by `state` also what is in order, in all that a check of the doctor looks at or that is shown at a place;
- * each with the command that mends it or leads on, fitted to where the settings are. Reads no more than that needs.
+ * Collects the findings of one check of the doctor, or the findings shown at a place; findings with the state `ok` are included. Each
+ * command is fitted to where the settings are. Reads no more than the choice needs.
  */
 export async function collectFindings(facts: Facts, choice: { check: string } | { place: Place }) {
   const place = 'place' in choice ? choice.place : 'doctor'
@@ -29,7 +29,7 @@ export async function collectFindings(facts: Facts, choice: { check: string } | 
   return found
 }
 
-/** Finds the last copy of the database that a feature has made, and the check of that; undefined when none is made. */
+/** Finds the last database copy that a feature made, and the check of that feature; undefined if no feature makes copies. */
 export async function findLastCopy(facts: Facts) {
   for (const { check, findCopy } of await facts.states()) {
     const copy = await findCopy?.(facts)

@@ -62,10 +62,10 @@ const FOLDERS = makeRules({
   folder_of_another: ['configuration', SHOWN, 'rm …/FILE'],
 })
 
-/** The command that sets the time zone of an account's home. */
+/** The rule whose command sets the time zone of an account's home. */
 export const TIMEZONE_RULE = ACTIVITIES.days_of_utc
 
-/** What can be wrong without any feature, in the order of the doctor's checks that they are parts of. */
+/** The core's sources of findings, in the order of the doctor's checks. */
 export const CORE_SOURCES: readonly Source[] = [
   { check: 'database', rules: SERVER, judge: judgeServer },
   { check: 'login', rules: LOGINS, judge: judgeLogins },
@@ -79,7 +79,7 @@ export const CORE_SOURCES: readonly Source[] = [
   { check: 'shared folders', rules: FOLDERS, judge: judgeFolders },
 ]
 
-/** Makes the findings of an account, whose sentences begin with it. */
+/** Returns a function that makes findings about an account; their sentences begin with the account. */
 function aboutAccount(account: string) {
   return (rule: Rule | 'ok', found: string, since?: Date | null): Finding => {
     const sentence = `account "${account}" ${found}`
@@ -91,11 +91,11 @@ function aboutAccount(account: string) {
 
 const RISKS: Readonly<Record<ServerRisk['code'], (name: string, size: number) => string>> = {
   slot_keeps_wal: (name, size) =>
-    `the replication slot ${name} keeps ${formatBytes(size)} of the log of Postgres for a late reader, and the disk may become full; if nothing needs the slot, drop it`,
+    `the replication slot ${name} keeps ${formatBytes(size)} of WAL for a late reader, and the disk may become full; if nothing needs the slot, drop it`,
   wraparound_near: (name, size) =>
-    `the oldest transaction of the database ${name} that is not frozen is ${formatCount(size)} back, and at 2,100,000,000 Postgres takes no more writes; end old transactions and drop old slots first`,
+    `the oldest unfrozen transaction of the database ${name} is ${formatCount(size)} transactions back, and at 2,100,000,000 Postgres refuses writes; end old transactions and drop old slots first`,
   order_of_texts_changed: (name) =>
-    `the server sorts texts otherwise than when the indexes of ${name} were made, as after an upgrade of its system, and queries may miss rows`,
+    `the collation changed since the indexes of ${name} were built, as after an upgrade of the operating system, so queries may miss rows`,
 }
 
 async function judgeServer({ risks }: Facts): Promise<Finding[]> {
@@ -108,9 +108,9 @@ async function judgeServer({ risks }: Facts): Promise<Finding[]> {
 }
 
 export const NO_ACCOUNT = makeFinding(LOGINS.no_account, 'there is no account yet')
-/** From then on tokens that the service refuses are a finding; most outages are shorter. */
+/** How long the service may refuse tokens before that is a finding, ms; most outages are shorter. */
 const REFUSED_AFTER_MS = HOUR
-/** A daemon refreshes a token by six tenths of its life at the latest; above this share of it none does. */
+/** The share of a token's lifetime after which no daemon refreshes it. A daemon refreshes a token at six tenths at the latest. */
 const REFRESHED_BY = 0.7
 
 async function judgeLogins({ health, now }: Facts): Promise<Finding[]> {
@@ -120,7 +120,7 @@ async function judgeLogins({ health, now }: Facts): Promise<Finding[]> {
     const { token_obtained_at: obtainedAt, token_expires_at: expiresAt, refused_since: since } = login
     const of = aboutAccount(login.account)
     if (login.other_rider)
-      return of(LOGINS.other_rider, 'is signed in as another rider than that of its activities')
+      return of(LOGINS.other_rider, 'is signed in as a different rider than its activities are from')
     const isRefresh = Boolean(login.refresh_failures)
     const age = since && formatAge(since, now)
     if (login.needs_login || !obtainedAt || !expiresAt) {
@@ -132,7 +132,7 @@ async function judgeLogins({ health, now }: Facts): Promise<Finding[]> {
     }
     if (since && now.getTime() - since.getTime() >= REFUSED_AFTER_MS) {
       const what = isRefresh ? 'has been refused new tokens' : 'gets tokens that the service refuses,'
-      return of(LOGINS.token_refused, `${what} for ${age}; the next attempt comes by itself`, since)
+      return of(LOGINS.token_refused, `${what} for ${age}; musette tries again by itself`, since)
     }
     if (login.refresh_failures) {
       const next = login.refresh_not_before?.toISOString()
@@ -153,7 +153,7 @@ async function judgeLogins({ health, now }: Facts): Promise<Finding[]> {
   })
 }
 
-/** A mirror is stale when it had no good poll for three intervals; one that needs a login is not, because that is a finding of its own. */
+/** A mirror is stale after three intervals without a successful poll. An account that needs a login is left out, because that is its own finding. */
 async function judgePolls({ health, config, now }: Facts): Promise<Finding[]> {
   const signedIn = (await health()).filter(({ needs_login }) => !needs_login)
   return signedIn.flatMap(({ account, polled_at: polledAt, created_at: createdAt, last_run: run }) => {
@@ -162,10 +162,10 @@ async function judgePolls({ health, config, now }: Facts): Promise<Finding[]> {
     const reason = run?.error ? ` (${run.error})` : ''
     if (now.getTime() - since.getTime() > freshMs(config))
       return of(POLLS.mirror_stale, `had no successful poll for ${formatAge(since, now)}${reason}`, since)
-    if (!polledAt) return of(POLLS.never_polled, `was not polled yet${reason}`, since)
+    if (!polledAt) return of(POLLS.never_polled, `has not been polled yet${reason}`, since)
     const polled = of('ok', `was polled ${formatAge(polledAt, now)} ago`)
     if (run?.outcome !== 'failed') return polled
-    return [polled, of(POLLS.run_failed, `had a run that failed${reason}; it is tried again by itself`)]
+    return [polled, of(POLLS.run_failed, `had a run that failed${reason}; musette tries again by itself`)]
   })
 }
 
@@ -177,12 +177,13 @@ async function judgeActivities({ statuses }: Facts): Promise<Finding[]> {
     const found = [of('ok', `has ${mirrored} of ${countOf(activities, 'activity', 'activities')} here`)]
     if (error !== null)
       found.push(
-        of(ACTIVITIES.list_not_applied, `was compared with the whole list, which changed nothing: ${error}`),
+        of(
+          ACTIVITIES.list_not_applied,
+          `was compared with the whole list, but nothing was changed: ${error}`,
+        ),
       )
     if (unreadable !== null)
-      found.push(
-        of(ACTIVITIES.entries_unreadable, `has entries in its list that cannot be read: ${unreadable}`),
-      )
+      found.push(of(ACTIVITIES.entries_unreadable, `has unreadable entries in its list: ${unreadable}`))
     if (failed > 0) {
       const again = 'musette tries again by itself'
       const what = `${countOf(failed, 'activity', 'activities')} that could not be fetched`
@@ -190,7 +191,7 @@ async function judgeActivities({ statuses }: Facts): Promise<Finding[]> {
     }
     if (utc > 0) {
       const why = 'because neither the service nor a position tells the time zone'
-      const what = `${countOf(utc, 'activity', 'activities')} with the days and hours of UTC`
+      const what = `${countOf(utc, 'activity', 'activities')} with days and hours in UTC`
       found.push(of(ACTIVITIES.days_of_utc, `has ${what}, ${why}`))
     }
     return found
@@ -209,12 +210,12 @@ async function judgeRiders({ health, read }: Facts): Promise<Finding[]> {
   const shared = (await health()).length > 1 ? await read(findSharedRiders) : []
   return shared.map((accounts) => {
     const names = accounts.map((name) => `"${name}"`).join(' and ')
-    const found = `the accounts ${names} have activities in common: they are one rider, whose rides count twice in the views, and each file may be sent for both`
+    const found = `the accounts ${names} have the same activities: they belong to one rider, whose rides count twice in the views, and a file may be uploaded for both`
     return makeFinding(RIDERS.accounts_of_one_rider, found, { NAME: accounts.at(-1) ?? '' })
   })
 }
 
-/** How many waiting files are named; `musette status` names all. */
+/** The most waiting files that the findings name; `musette status` names all. */
 const MAX_NAMED = 5
 
 async function judgeWaiting({ waiting }: Facts): Promise<Finding[]> {
@@ -241,7 +242,7 @@ async function judgeUploads({ read, now, accountId }: Facts): Promise<Finding[]>
     const sentence = `the file ${file}${others} was refused: ${reason}; the reason lies beside it in failed/`
     found.push(makeFinding(UPLOADS.file_refused, sentence, { account: last.account, since: last.seen_at }))
   }
-  const late = `${countOf(stuck, 'file is', 'files are')} not uploaded after hours`
+  const late = `${countOf(stuck, 'file is', 'files are')} still not uploaded after hours`
   if (stuck > 0) found.push(makeFinding(UPLOADS.files_not_uploaded, late))
   return found
 }
@@ -258,7 +259,7 @@ async function judgeFitFiles({ read, config }: Facts): Promise<Finding[]> {
     const done = join(config.drop.dir, 'done')
     const isThere = (await readdir(done).catch(() => [])).length > 0
     const run = `musette upload ${quoteShell(done)}/*`
-    const again = `${lost}; files that are given again are read, not sent`
+    const again = `${lost}; a second upload reads the files and does not send them`
     found.push(makeFinding(FIT_FILES.fit_files_gone, again, isThere ? { run } : {}))
   }
   return found.length > 0 ? found : [ok('all FIT files were read by this version')]

@@ -9,62 +9,65 @@ import { fitCommand } from '../../app/remedy.ts'
 import type { Config } from '../../config/config.ts'
 import type { Finding, Rule } from './finding.ts'
 
-/** What is judged together: the findings that it can make, and their judge; `check` is the check of the doctor that they are a part of. */
+/** Findings that are judged together: their rules and their judge; `check` is the check of the doctor that shows them. */
 export type Source = Readonly<{
   check: string
   rules: Readonly<Record<string, Rule>>
   judge: (facts: Facts) => Promise<readonly Finding[]>
 }>
 
-/** What a feature tells of its state, in doctor and status, on pages, by heartbeat and messages. */
+/** A feature's state, for doctor, status, pages, heartbeat and messages. */
 export type FeatureState = Source &
   Readonly<{
-    /** the variables that its check uses; it is left out when one of them is wrong */
+    /** the variables that the check uses; the check is left out if one of them is wrong */
     variables: readonly string[]
-    /** the check of the doctor, where a probe finds more than the judge */
+    /** runs the doctor's check, if a probe finds more than the judge */
     diagnose?: (context: CheckContext) => Promise<readonly Finding[]>
-    /** its member of the status; `problem` is the sentence of what does not work */
+    /** the feature's member of the status; `problem` is the problem that its check found */
     status?: Readonly<{
       name: string
       find: (facts: Facts, problem: Finding | undefined) => Promise<unknown>
     }>
-    /** the folder that it writes to */
+    /** the folder that the feature writes to */
     folder?: SettingsFolder
-    /** finds the last copy of the database that it has made and that is there now; null when it makes none by the settings */
+    /** finds the feature's last database copy that still exists; null if the settings ask for none */
     findCopy?: (facts: Facts) => Promise<{ done_at: Date | null; bytes: number | null } | null>
   }>
 
-/** The variables of the database, for checks that read it. */
+/** The variables of the database, for checks that read the database. */
 export const DATABASE_VARIABLES = ['DATABASE_URL', 'MUSETTE_DATA_DIR']
 
-/** The database that a check reads, or why it cannot be read; `fresh` before the first login. */
+/** The database that a check reads, or the reason why it cannot be read; `fresh` is true before the first login. */
 export type FoundMirror = { store: Store; url: string } | { reason: string; fresh: boolean }
 
-/** What the check of a feature uses; `listed` makes the findings of its judge. */
+/** What a feature's check uses; `listed` returns the findings of the feature's judge. */
 export type CheckContext = Readonly<{
   config: Config
   mirror: () => Promise<FoundMirror>
   listed: () => Promise<readonly Finding[]>
 }>
 
-/** The parts of an app that facts are made of, and the features that add theirs. */
+/** The parts of an app that facts are read from, and the features that add facts. */
 export type FactsApp = Pick<App, 'config' | 'store'> & {
   features: ReadonlyArray<Readonly<{ state?: () => Promise<FeatureState> }>>
 }
 
-/** Loads what the features tell of their state, in the order of their list. */
+/** Loads the states of the features, in the order of their list. */
 export async function loadStates(features: FactsApp['features']): Promise<FeatureState[]> {
   const states = await Promise.all(features.map(({ state }) => state?.()))
   return states.filter((state) => state !== undefined)
 }
 
-/** The state of the database and of the folders at one moment. Each part is read when it is first used, and once. */
+/** The state of the database and the folders at one moment. Each part is read once, on first use. */
 export type Facts = ReturnType<typeof partsOf> & {
-  /** what a feature finds, once for each function */
+  /** calls a feature's function once and keeps its result */
   once<T>(find: (facts: Facts) => Promise<T>): Promise<T>
 }
 
-/** Makes the facts of the moment `now`, of all accounts, of one, or of those whose login may need a look; what only one query uses it reads by `read`. */
+/**
+ * Makes the facts of the moment `now`: of all accounts, of one account, or of accounts whose login may need a look. `read` serves a query
+ * that only one judge needs.
+ */
 export function makeFacts(app: FactsApp, now: Date, choice?: number | 'doubtful'): Facts {
   const found = new Map<unknown, Promise<unknown>>()
   const facts: Facts = {
@@ -97,10 +100,10 @@ function partsOf({ config, store, features }: FactsApp, now: Date, choice?: numb
   }
 }
 
-/** The age, in poll intervals, up to which a poll is fresh: a poll may be late because it waits for the service. */
+/** The number of poll intervals after which a poll is no longer fresh; a poll may be late because it waits for the service. */
 const FRESH_INTERVALS = 3
 
-/** Returns the age of the last good poll, ms, from which an account counts as late. */
+/** Returns the age of the last successful poll at which an account counts as late, ms. */
 export function freshMs(config: Pick<Config, 'mirror'>): number {
   return FRESH_INTERVALS * config.mirror.pollEveryMs
 }
@@ -116,9 +119,9 @@ function once<T>(find: () => Promise<T>): () => Promise<T> {
 type SettingsFolder = Readonly<{
   variable: string
   dirOf: (config: Config) => string | undefined
-  /** finds what another database has there */
+  /** finds what another database has in the folder */
   readForeign: (dir: string, database: DatabaseIdentity) => Promise<ForeignFolder | undefined>
-  /** the finding of files of others among the own ones; without it this database does not use the folder of another one */
+  /** the rule for files of another database in a folder that both may use; without a rule, this database does not use the folder */
   rule?: Rule
 }>
 
@@ -128,7 +131,7 @@ const DROP_FOLDER: SettingsFolder = {
   readForeign,
 }
 
-/** Reads which folders of the settings other databases use, as far as this machine sees them. Changes nothing. Never throws. */
+/** Reads which folders of the settings other databases use, as far as this machine can see. Changes nothing. Never throws. */
 async function readSharedFolders(
   config: Config,
   folders: readonly SettingsFolder[],
@@ -136,7 +139,7 @@ async function readSharedFolders(
 ) {
   const shared = [DROP_FOLDER, ...folders].map(async ({ variable, dirOf, readForeign, rule }) => {
     const dir = dirOf(config)
-    // An unreadable folder has a separate check.
+    // An unreadable folder has its own check.
     const foreign = dir === undefined ? undefined : await readForeign(dir, database).catch(() => undefined)
     if (dir === undefined || !foreign) return []
     return { setting: variable, dir, rule, ...foreign, run: fitCommand(foreign.run, config) }

@@ -11,25 +11,25 @@ import { quoteShell, toLine } from '../../../kit/text.ts'
 import { DAY, MINUTE } from '../../../kit/time.ts'
 import { type Remedy, withRemedy } from '../../app/remedy.ts'
 
-/** Whose trouble a problem is; it decides the exit code of the doctor. */
+/** The kind of a problem; it decides the exit code of the doctor. */
 export type ProblemKind = 'configuration' | 'unreachable' | 'credentials' | 'unexpected'
 
-/** Where a finding is shown: `header` is that of every page; `ready` makes `/readyz` unready; `message` goes to webhooks. */
+/** Where a finding is shown. `header`: on every page; `ready`: makes `/readyz` unready; `message`: goes to webhooks. */
 export type Place = 'doctor' | 'status' | 'page' | 'header' | 'ready' | 'heartbeat' | 'message'
 
-/** What is the same of all findings of one code. */
+/** What all findings with one code share. */
 export type Rule = Readonly<{
   code: string
-  /** a problem of this kind; `warning` works and needs a look; `calm` passes by itself, or is past */
+  /** a kind of problem, or `warning`: works and needs a look, or `calm`: passes by itself, or is past */
   severity: ProblemKind | 'warning' | 'calm'
   shown: readonly Place[]
-  /** its command, see `commandOf` */
+  /** the finding's command, see `commandOf` */
   run: string
-  /** how long a daemon says nothing of it elsewhere: it makes up for what was missed while it was down */
+  /** how long heartbeat and messages omit the finding: a daemon first catches up on what it missed while it was down */
   open?: 'after a start' | 'until over' | undefined
 }>
 
-/** Makes rules of a table: code, severity, where shown, and the command that mends it or leads on. */
+/** Makes rules from a table: code, severity, where shown, and the command that fixes the finding or leads on. */
 export function makeRules<Code extends string>(
   rows: Readonly<Record<Code, readonly [severity: Rule['severity'], shown: string, run: string]>>,
   open?: Rule['open'],
@@ -42,7 +42,7 @@ export function makeRules<Code extends string>(
   return rules as Record<Code, Rule>
 }
 
-/** What a command names in place of the words in capitals, and the rest of a finding. `run`: its command, where the table has an example. */
+/** The values for the words in capitals in a command, and the rest of a finding. `run`: the finding's command, if the table has only an example. */
 type About = {
   account?: string
   since?: Date | null | undefined
@@ -52,7 +52,7 @@ type About = {
   run?: string
 }
 
-/** Returns the command of a finding; undefined where its sentence says what to do. */
+/** Returns the command of a finding, or undefined if its sentence says what to do. */
 export function commandOf(rule: Rule, { account, run, ...words }: About = {}): string | undefined {
   const template = rule.run
   if (run !== undefined || template === '') return run
@@ -63,21 +63,21 @@ export function commandOf(rule: Rule, { account, run, ...words }: About = {}): s
     const value = { ...words, ZONE: timeZone }[word as 'DIR' | 'FILE' | 'NAME' | 'ZONE']
     return value === undefined ? '…' : quoteShell(value)
   })
-  // A person types a command as it stands, so one with a placeholder is none.
+  // A person types a command as it stands, so a command with a placeholder is not returned.
   return command.includes('…') ? undefined : command
 }
 
-/** One thing that was looked at, as a phrase for a person, and the command that mends it or leads on. */
+/** The result of one look, as a phrase for a person, and the command that fixes it or leads on. */
 export type Finding = Readonly<{
   found: string
   run?: string
-  /** undefined for what is in order, and for what only the doctor looks at */
+  /** undefined if nothing is wrong, and for findings that only the doctor makes */
   rule?: Rule
   account?: string
   since?: Date
 }> &
   Readonly<
-    // `left_out` could not be looked at; `found` is why
+    // `left_out` could not be checked; `found` says why
     { state: 'ok' | 'calm' | 'warning' | 'left_out' } | { state: 'problem'; kind: ProblemKind }
   >
 
@@ -97,22 +97,22 @@ export function ok(found: string, run?: string): Finding {
   return { state: 'ok', found: toLine(found), ...(run !== undefined && { run }) }
 }
 
-/** Makes a finding of what works and should still be looked at. */
+/** Makes a finding for something that works but needs a look. */
 export function warning(found: string, run?: string): Finding {
   return { ...ok(found, run), state: 'warning' }
 }
 
-/** Makes a finding of what does not work. */
+/** Makes a finding for something that does not work. */
 export function problem(kind: ProblemKind, found: string, run?: string): Finding {
   return { state: 'problem', kind, found: toLine(found), ...(run !== undefined && { run }) }
 }
 
-/** Makes the finding of a check that could not be made, and why. */
+/** Makes a finding for a check that could not run; `reason` says why. */
 export function leftOut(reason: string): Finding {
   return { state: 'left_out', found: reason }
 }
 
-/** Turns an error into the finding of a problem, by its kind; without a remedy its sentence says what to do. */
+/** Turns an error into a problem of its kind. Without a remedy, the error's own sentence says what to do. */
 export function problemOf(error: unknown, { hint, run }: Remedy = {}): Finding {
   const known = asDiskFull(error) ?? error
   return problem(kindOf(known), withRemedy(errorLine(known), { hint }), run)
@@ -124,20 +124,20 @@ function kindOf(error: unknown): ProblemKind {
   return error instanceof TransientError || error instanceof RateLimitedError ? 'unreachable' : 'unexpected'
 }
 
-/** A daemon that has just started needs this long for what it makes up for. */
+/** How long a daemon catches up after its start, ms. */
 const SETTLED_AFTER_MS = 10 * MINUTE
-/** The heartbeat says for a day what is past. */
+/** How long the heartbeat reports a finding that is past, ms. */
 const PAST_AFTER_MS = 1 * DAY
 
 type DaemonTimes = Readonly<{ startedAt: Date; now: Date }>
 
-/** Tells whether a finding may soon be over by itself in a daemon that began at `startedAt`, so that nothing is known yet. */
+/** Reports whether a finding may soon be over by itself in a daemon that began at `startedAt`, so that nothing is known yet. */
 export function isOpen({ rule }: Finding, { startedAt, now }: DaemonTimes): boolean {
   if (rule?.open === 'after a start') return now.getTime() - startedAt.getTime() <= SETTLED_AFTER_MS
   return rule?.open === 'until over'
 }
 
-/** Tells whether a daemon that began at `startedAt` says a finding elsewhere, by heartbeat and messages. */
+/** Reports whether a daemon that began at `startedAt` reports a finding by heartbeat and messages. */
 export function isSaid(finding: Finding, times: DaemonTimes): boolean {
   const { rule, state, since } = finding
   if (!rule || isOpen(finding, times)) return false

@@ -4,13 +4,13 @@ import { TIMEZONE_RULE } from './core-sources.ts'
 import { type FactsApp, makeFacts } from './facts.ts'
 import { commandOf } from './finding.ts'
 
-/** What `findStatus` returns, which says what each member is. */
+/** The result of `findStatus`, where each member is described. */
 export type Status = Awaited<ReturnType<typeof findStatus>>
 
 /** The most failed activities in the report; the row of each account has their count. */
 const FAILED_SHOWN = 20
 
-/** Finds the state of accounts, activities, uploads and waiting files, and what is wrong. `facts` are those of now, and say of which accounts. */
+/** Finds the state of accounts, activities, uploads and waiting files, and what is wrong. `facts` hold the state of now and select the accounts. */
 export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date())) {
   const { config, store } = app
   const { accountId } = facts
@@ -20,7 +20,7 @@ export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date(
   const states = await facts.states()
   const all = await collectFindings(facts, { place: 'status' })
   const findings = all.filter(({ state }) => state !== 'ok')
-  // The first of each account; a search in the list for each of 10,000 accounts took ten seconds.
+  // The first finding of each account. Searching the list for each of 10,000 accounts took ten seconds.
   const firstOf = (isOf: (finding: (typeof findings)[number]) => boolean) =>
     new Map(
       findings
@@ -41,25 +41,25 @@ export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date(
     accounts: (await facts.statuses()).map((status) => ({
       ...status,
       login: status.needs_login ? ('needs login' as const) : ('signed in' as const),
-      /** why the login needs a look: other_rider, needs_login, token_refused; null when nothing is wrong */
+      /** why the login needs a look: other_rider, needs_login, token_refused; null if nothing is wrong */
       login_code: logins.get(status.account)?.rule?.code ?? null,
       next_command: logins.get(status.account)?.run ?? null,
-      /** that days of the account are those of UTC; null when all time zones are known */
+      /** the finding that days of the account are days of UTC; null if all time zones are known */
       timezone_note: zones.get(status.account)?.found ?? null,
-      /** the command that sets the time zone of its home */
+      /** the command that sets the time zone of the account's home */
       timezone_command: commandOf(TIMEZONE_RULE, { NAME: status.account }) ?? '',
     })),
     failed_activities: await store.read((tx) => findFailedActivities(tx, FAILED_SHOWN, accountId)),
     uploads: await store.read((tx) => findUploadCounts(tx, accountId)),
-    /** files that wait in the drop folder without a row in the ledger, and problems of the folder itself */
+    /** files in the drop folder without a row in the ledger, and problems of the folder itself */
     waiting_files: waiting,
-    /** folders of the settings that another database uses, as far as this machine sees them */
-    // The process that watches the drop folder says it of that one already.
+    /** folders of the settings that another database uses, as far as this machine can see */
+    // If the drop folder belongs to another database, the waiting files already say so.
     shared_folders: shared
       .filter(({ dir }) => !waiting.some(({ path }) => path === dir))
-      // `unused` is false when only some files there belong to others.
+      // `unused` is false if only some files in the folder belong to others.
       .map(({ setting, rule, ...folder }) => ({ setting, unused: rule === undefined, ...folder })),
-    /** what each feature tells of its state, by its name in the report */
+    /** the state of each feature, by its name in the report */
     features: Object.fromEntries(
       await Promise.all(
         states
@@ -68,9 +68,9 @@ export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date(
           .map(async ({ check, name, find }) => [name, await find(facts, problemOf(check))] as const),
       ),
     ),
-    /** what works by the settings, in sentences for a person */
+    /** what works in the features, in sentences for a person */
     in_order: all.filter(({ check, state }) => state === 'ok' && states.some((each) => each.check === check)),
-    /** what a person should look at, each with the command that mends it or leads on */
+    /** what a person should look at, each with the command that fixes it or leads on */
     findings: findings.map(({ rule, state, account, found, run, since }) => ({
       ...{ code: rule?.code, severity: state, account: account ?? null, found },
       ...{ run: run ?? null, since: since ?? null },
