@@ -17,22 +17,22 @@ const FIRST_PORT = 20_000
 const LAST_PORT = 29_999
 const PORT_ATTEMPTS = 50
 
-/** Reads the access stored in `dataDir`; undefined when there is none or it is damaged. */
+/** Reads the access stored in `dataDir`, or undefined if the file is missing or damaged. */
 export async function readAccess(dataDir: string): Promise<Access | undefined> {
   const text = await readFile(join(dataDir, FILE), 'utf8').catch(orMissing)
-  // A file that is missing or damaged counts as lost: a new password is set at the next start.
+  // A missing or damaged file counts as lost: the next start sets a new password.
   const { port, password } = Object(parseIfJson(text ?? ''))
   return Number.isInteger(port) && /^[0-9a-f]{32,}$/.test(password) ? { port, password } : undefined
 }
 
-/** Stores the access in `dataDir`, readable by the owner only. */
+/** Stores the access in `dataDir`, readable only by the owner. */
 export async function writeAccess(dataDir: string, access: Access): Promise<void> {
   await writeDurably(join(dataDir, FILE), `${JSON.stringify(access)}\n`)
 }
 
 /**
- * Writes the password file for programs on libpq (psql, DuckDB, psycopg), readable by the owner only, and returns its path.
- * The file names the port, so that the password is sent to no other server.
+ * Writes the password file for programs that use libpq (psql, DuckDB, psycopg), readable only by the owner, and returns its path. The file
+ * names the port, so that the password is sent to no other server.
  */
 export async function writePasswordFile(dataDir: string, access: Access): Promise<string> {
   const path = join(dataDir, PASSWORD_FILE)
@@ -41,7 +41,7 @@ export async function writePasswordFile(dataDir: string, access: Access): Promis
   return path
 }
 
-/** Chooses a free port on 127.0.0.1 by listening on it for a moment: `preferred` when that is free. */
+/** Chooses a free port on 127.0.0.1 by listening on it for a moment; chooses `preferred` if that port is free. */
 export async function chooseFreePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isPortFree(preferred))) return preferred
   for (let attempt = 0; attempt < PORT_ATTEMPTS; attempt++) {
@@ -51,7 +51,7 @@ export async function chooseFreePort(preferred?: number): Promise<number> {
   throw new Error(`found no free port between ${FIRST_PORT} and ${LAST_PORT}`)
 }
 
-/** Whether nothing listens on this port of 127.0.0.1. */
+/** Reports whether nothing listens on this port of 127.0.0.1. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()

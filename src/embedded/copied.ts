@@ -5,16 +5,16 @@ import { openFolder } from '../kit/folders/folder.ts'
 import { parseIfJson } from '../kit/json.ts'
 import { closeAfter } from '../kit/release-stack.ts'
 
-/** The file of a data directory that holds its own inode and time of birth, which a copy of it does not have. */
+/** The file in a data directory with its own inode and creation time; a copy of the file has different ones. */
 const FILE = 'postgres.origin'
 
-/** Where a file system tells no time of birth, it is 0. */
+/** The creation time is 0 if the file system does not report it. */
 type Origin = { inode: string; born: string }
 
 /**
- * Calls `onCopy` when `dataDir` is a copy of another data directory, and records that it is now one of its own. In a copy the file has
- * both another inode and another time of birth than it says. One of them alone proves nothing: some file systems give out inodes anew at
- * each mount, and some know no time of birth. The number of the device changes when a machine or a container starts again.
+ * Calls `onCopy` if `dataDir` is a copy of another data directory, and records that it is now its own. In a copy, the file has both another
+ * inode and another creation time than it says. One of them alone proves nothing: some file systems assign new inodes at each mount, and
+ * some report no creation time. The device number changes when a machine or a container restarts.
  */
 export async function followCopy(dataDir: string, onCopy: () => Promise<void>): Promise<void> {
   const file = await closeAfter(await openFolder(dataDir), async (folder) => {

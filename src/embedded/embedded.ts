@@ -26,29 +26,30 @@ import { type Server, startServer, tryConnect, waitUntilReady } from './postgres
 import { stopOrphans } from './processes.ts'
 import { detectRunAs } from './run-as.ts'
 
-/** A Postgres that runs on 127.0.0.1 for as long as this process, or the one that owns it, wants it. */
+/** A Postgres on 127.0.0.1 that runs as long as this process, or the process that owns it, uses it. */
 export type EmbeddedPostgres = {
   /** for our own clients: `postgres://musette:…@127.0.0.1:port/musette?…`, with the superuser's password; unchanged until `close` */
   readonly url: string
-  /** whether this process runs it; false while another living process does */
+  /** whether this process runs the server; false while another living process does */
   readonly owned: boolean
-  /** stops the server when this process runs it; a second call waits for the first */
+  /** stops the server if this process runs it; a second call waits for the first */
   close(): Promise<void>
 }
 
 const DIRECTORY_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ELOOP']
 
 const CHECK_EVERY_MS = 50
-/** A server that another process starts is ready before this, unless the disk is full. */
+/** The usual time in which a server that another process starts is ready, ms; after that, the disk may be full. */
 const START_MS = 5 * SECOND
-/** How soon and how often a person is told of a server that recovers. */
+/** When a person is first told about a recovering server, and how often after that, ms. */
 const REPORT_AFTER_MS = 2 * SECOND
 const REPORT_EVERY_MS = 10 * SECOND
 
 /**
- * Opens the embedded Postgres of `dataDir`, with its files in `<dataDir>/postgres`: starts it, or joins the one that another
- * process runs there, and takes it over when that process ends. Its port is chosen once and kept, unless `port` is given. `signal` ends the opening and not the server. Throws ConfigError `embedded_unavailable` and others that
- * begin with `embedded_`, and TransientError when the server does not start.
+ * Opens the embedded Postgres of `dataDir`, with its files in `<dataDir>/postgres`. Starts the server, or joins the server that another
+ * process runs there, and takes it over when that process ends. The port is chosen once and kept, unless `port` is given. `signal` ends the
+ * opening, not the server. Throws ConfigError `embedded_unavailable` and others that begin with `embedded_`, and TransientError if the
+ * server does not start.
  */
 export async function openEmbeddedPostgres(
   deps: { log: Logger; signal?: AbortSignal },
@@ -58,9 +59,9 @@ export async function openEmbeddedPostgres(
 }
 
 /**
- * Returns the URL of the embedded Postgres of `dataDir` for other programs if it accepts connections now. It names a file
- * with the superuser's password (libpq's `passfile`), because every user of the machine can read a command line; with
- * `withPassword` it contains the password itself, for programs that cannot read such a file.
+ * Returns the URL of the embedded Postgres of `dataDir` for other programs, if it accepts connections now. The URL names a file with the
+ * superuser's password (libpq's `passfile`), because every user of the machine can read a command line. With `withPassword`, it contains the
+ * password itself, for programs that cannot read such a file.
  */
 export async function readSharedUrl(dataDir: string, options: { withPassword?: boolean } = {}) {
   return inDataDirectory(dataDir, async () => {
@@ -71,7 +72,7 @@ export async function readSharedUrl(dataDir: string, options: { withPassword?: b
   })
 }
 
-/** Tells whether `dataDir` has an embedded Postgres, or a living process makes one there at this moment. */
+/** Reports whether `dataDir` has an embedded Postgres, or a living process is creating one there. */
 export async function hasEmbeddedPostgres(dataDir: string): Promise<boolean> {
   return inDataDirectory(dataDir, async () => (await hasCluster(dataDir)) || (await isLocked(dataDir)))
 }
@@ -126,7 +127,7 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
     const full = asDiskFull(error, existsSync(path) ? path : dirname(path))
     if (full) throw full
     const code = errorCode(error)
-    // Node answers ENOENT for a folder that cannot be made on a read-only disk.
+    // Node reports ENOENT for a folder that cannot be created on a read-only disk.
     const unmade =
       code === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
     if (!unmade && !DIRECTORY_CODES.includes(code)) throw error
@@ -135,16 +136,19 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
     const allow = `run: ${await commandToUse(at)}`
     const mount = `its disk is mounted read-only; mount it for writing; run: df ${quoteShell(existsSync(path) ? path : dirname(path))}`
     const mends: Record<string, string> = { EACCES: allow, EPERM: allow, EROFS: mount }
-    const message = `cannot use ${at} in the data directory (${code}), so the database is not opened; ${mends[code] ?? 'set MUSETTE_DATA_DIR to a folder of yours'}`
+    const message = `cannot use ${at} in the data directory (${code}), so the database is not opened; ${mends[code] ?? 'set MUSETTE_DATA_DIR to your own folder'}`
     throw new ConfigError('embedded_directory', message, { cause: error })
   }
 }
 
-/** How long the database may be gone after its owner ended; a check costs three small reads. */
+/**
+ * How often to check that the owner is still running, ms, and so how long the database can be down after the owner exits. A check costs
+ * three small reads.
+ */
 const OWNER_CHECK_EVERY_MS = SECOND
 const REOPEN_BACKOFF: Backoff = { firstMs: SECOND, maxMs: 30 * SECOND, factor: 2 }
 
-/** Joins a server that another process owns, and takes it over on the same port when that ends, as a short command does. */
+/** Joins a server that another process owns. When the owner ends, as a short command does, takes the server over on the same port. */
 function joinServer(deps: { log: Logger }, { dataDir, access }: { dataDir: string; access: Access }) {
   const leaving = new AbortController()
   let owner: Awaited<ReturnType<typeof openSupervisedServer>> | undefined
@@ -190,16 +194,16 @@ function joinServer(deps: { log: Logger }, { dataDir, access }: { dataDir: strin
   }
 }
 
-/** A server dies of a full disk or of memory shortage; both last for a while. */
+/** Backoff for restarts: a server dies of a full disk or of too little memory, and both last for a while. */
 const RELAUNCH: Backoff = { firstMs: 200, maxMs: 30 * SECOND, factor: 2 }
-/** After this time without a crash the pauses start again. */
+/** After this time without a crash, ms, the backoff starts again. */
 const SETTLED_MS = MINUTE
-/** Another program can take the port between our check and the server's start, but hardly five times. */
+/** Attempts to start on a free port: another program can take the port between our check and the server's start, but hardly five times. */
 const PORT_ATTEMPTS = 5
 
 /**
- * Runs the server of `dataDir` until `close`, and starts it again on the same port whenever it dies. The caller has acquired
- * `lock`; `close` releases it, as does a failed start. Throws ConfigError `embedded_port_taken` when the given `port` is in use.
+ * Runs the server of `dataDir` until `close`, and starts it again on the same port whenever it dies. The caller has acquired `lock`; `close`
+ * releases it, and so does a failed start. Throws ConfigError `embedded_port_taken` if the given `port` is in use.
  */
 async function openSupervisedServer(
   deps: { log: Logger; lock: Lock; signal?: AbortSignal | undefined },
@@ -259,7 +263,7 @@ async function launchFirst(
     if (input.port !== undefined && !(await isPortFree(input.port)))
       throw new ConfigError(
         'embedded_port_taken',
-        `cannot start the embedded Postgres: port ${input.port} is taken; end the program that listens there`,
+        `cannot start the embedded Postgres: port ${input.port} is in use; stop the program that listens there`,
       )
     const access = { password: input.password, port: input.port ?? (await chooseFreePort(input.keptPort)) }
     if (access.port !== input.keptPort) await writeAccess(input.dataDir, access)

@@ -4,16 +4,16 @@ import { readRoom } from '../kit/files.ts'
 import { quoteShell } from '../kit/text.ts'
 import { asTooManyFiles } from './run-as.ts'
 
-/** How a program of Postgres ended, and the end of what it wrote. */
+/** How a program of Postgres ended, and the end of its output. */
 export type Ended = { how: string; output: string }
 
 const NO_ROOM = /No space left on device|Disk quota exceeded/
 const PERMISSIONS = /data directory "(.*)" has invalid permissions/
-/** What only another copy of the files mends. Postgres suggests initdb for some of these, which would leave an empty database. */
+/** Errors that only another copy of the files can solve. For some of them Postgres suggests initdb, which would leave an empty database. */
 const DAMAGED =
   /pg_control|could not find the database system|(?:WAL )?directory "pg_wal|valid checkpoint record|is not a valid data directory|incompatible with server|(?:file|directory) "(?:global|base)\b.*(?:No such file|read \d)/
 
-/** Makes the error for a program of Postgres that ended on the files of a data directory: `what` failed. */
+/** Makes the error for a Postgres program that failed on the files of a data directory; `what` is what failed. */
 export async function explainEnd(
   { dataDir, what }: { dataDir: string; what: string },
   { how, output }: Ended,
@@ -31,14 +31,17 @@ export async function explainEnd(
   return new TransientError('embedded_start_failed', `${what} (${how}): ${cause}`)
 }
 
-/** Makes the error for files that are no whole database; the program adds what restores one. */
+/** Makes the error for files that are no complete database; the program adds the command that restores one. */
 export function damaged(cluster: string, cause: string): ConfigError {
   return new ConfigError('embedded_damaged', `the database in ${cluster} is damaged: ${cause}`)
 }
 
 const PREFIX = /^(?:\S+ \S+ \S+ \[\d+\] )?(?:postgres: |but )?(?:(?:LOG|WARNING|(PANIC|FATAL|ERROR)):\s+)?/
 
-/** Finds the line of a server's output that says why it ended: the first fatal one, else the last. Undefined when it said nothing. */
+/**
+ * Finds the line of a server's output that says why it ended: the first fatal line, or else the last line. Returns undefined if there is no
+ * output.
+ */
 export function causeIn(output: string): string | undefined {
   const lines = output.split('\n').filter((line) => line.trim() !== '')
   const fatal = lines.find((line) => PREFIX.exec(line)?.[1] && !line.includes('the database system is'))
@@ -46,12 +49,12 @@ export function causeIn(output: string): string | undefined {
   return line === undefined ? undefined : errorLine(line.trim(), 300)
 }
 
-/** The server writes its WAL in files of 16 MB, creates the next one in advance, and does not start without it. */
+/** Disk space that the server needs to start, bytes: it writes its WAL in files of 16 MB and creates the next file in advance. */
 const NEEDED_BYTES = 32 * 1024 * 1024
 
 /**
- * Returns the error for a server that finds no room on the disk of `dataDir`: its output or the disk says so, or less is left than it needs.
- * Undefined when the disk has room or does not tell.
+ * Returns the error for a server without space on the disk of `dataDir`: its output or the disk says so, or less is left than the server
+ * needs. Returns undefined if the disk has space or does not report it.
  */
 export async function readDiskFull(dataDir: string, output = ''): Promise<TransientError | undefined> {
   const room = await readRoom(dataDir).catch(() => undefined)

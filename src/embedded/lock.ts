@@ -12,15 +12,15 @@ import { readBoot, readProcess } from './processes.ts'
 
 /** A lock on a data directory, for one process at a time. */
 export type Lock = {
-  /** the open file that has the lock: a program that inherits it keeps the lock until it ends; undefined without a lock of the kernel */
+  /** the open file with the lock; a program that inherits it keeps the lock until it ends. Undefined without a kernel lock */
   fd: number | undefined
   release(): Promise<void>
 }
 
-/** `owner` runs the server, `holder` keeps it running for other programs. */
+/** `owner` runs the server; `holder` keeps it running for other programs. */
 type LockName = 'owner' | 'holder'
 
-// Node closes a FileHandle that nothing refers to, and with it would go the lock.
+// Node closes a FileHandle that is no longer referenced, which would release the lock.
 const open = promisify(fs.open)
 const close = promisify(fs.close)
 const SAFELY = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0)
@@ -28,9 +28,10 @@ const SAFELY = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0)
 const pathOf = (dataDir: string, name: LockName) => join(dataDir, `postgres.${name}`)
 
 /**
- * Acquires a lock on `dataDir`, or returns undefined while another process has it or may have it. The kernel keeps the lock, and frees it when
- * this process and all that have inherited `fd` have ended; the file stays. Where the kernel does not, the process that the file names has
- * the lock while it lives; of one on another boot or in another pid namespace nothing is known, and only `takeOver` takes the lock from it.
+ * Acquires a lock on `dataDir`, or returns undefined if another process has it or may have it. The kernel keeps the lock, and releases it
+ * when this process and all processes that inherited `fd` have ended; the file stays. Without kernel locks, the process named in the file
+ * has the lock while it lives. If that process is on another boot or in another pid namespace, its state is unknown, and only `takeOver`
+ * takes the lock from it.
  */
 export async function acquireLock(
   dataDir: string,
@@ -44,7 +45,7 @@ export async function acquireLock(
     try {
       const { isKernelLock, found, life } = await tryLock(fd, path, '-x')
       if (life === 'alive' || (life === 'elsewhere' && !takeOver)) return undefined
-      // 1.1.0 puts another file in its place.
+      // 1.1.0 replaces the file.
       if ((await promisify(fs.fstat)(fd)).ino !== (await stat(path).catch(orMissing))?.ino) continue
       const self = await describeSelf(isKernelLock)
       if (!isKernelLock) return await claimFile(path, { self, found })
@@ -57,7 +58,7 @@ export async function acquireLock(
   }
 }
 
-/** Whether a process has a lock on `dataDir`, or may have it. */
+/** Reports whether a process has a lock on `dataDir`, or may have it. */
 export async function isLocked(dataDir: string, name: LockName = 'owner'): Promise<boolean> {
   const path = pathOf(dataDir, name)
   const fd = await open(path, fs.constants.O_RDONLY | SAFELY).catch(orMissing)
@@ -69,7 +70,7 @@ export async function isLocked(dataDir: string, name: LockName = 'owner'): Promi
   }
 }
 
-/** Tries once to lock the file of a lock, and tells whether another process has it: the kernel knows, else what the file says counts. */
+/** Tries once to lock a lock file, and returns whether another process has the lock. The kernel decides; without kernel locks, the file does. */
 async function tryLock(fd: number, path: string, mode: '-x' | '-s') {
   const attempt = await lockDescriptor(fd, mode)
   const found = await readHolder(path)
@@ -79,7 +80,7 @@ async function tryLock(fd: number, path: string, mode: '-x' | '-s') {
   return { isKernelLock, found, life }
 }
 
-/** Reads who has a lock on `dataDir`, as far as the file of the lock says. */
+/** Reads who has a lock on `dataDir`, as far as the lock file says. */
 export async function readLockHolder(dataDir: string, name: LockName = 'owner'): Promise<Holder | undefined> {
   return readHolder(pathOf(dataDir, name))
 }
@@ -99,14 +100,14 @@ async function writeHolder(fd: number, self: Self): Promise<void> {
     await promisify(fs.ftruncate)(fd)
     await promisify(fs.write)(fd, Buffer.from(JSON.stringify(self)), 0, undefined, 0)
   } catch (error) {
-    // The kernel has the lock; the start of the server says that the disk is full.
+    // The kernel has the lock; the start of the server will report that the disk is full.
     if (!isDiskFull(error)) throw error
   }
 }
 
 /**
- * Takes the file of a lock from a dead holder without a lock of the kernel: by a link that is named after that one, which one process can
- * make, and which then replaces the file.
+ * Takes a lock file over from a dead holder, without a kernel lock. Creates a link named after that holder, which only one process can do,
+ * and then replaces the file by the link.
  */
 async function claimFile(path: string, { self, found }: { self: Self; found: Holder | undefined }) {
   const next = `${path}.${found?.token ?? 'none'}`
@@ -130,23 +131,23 @@ async function claimFile(path: string, { self, found }: { self: Self; found: Hol
   return { fd: undefined, release }
 }
 
-/** The process that has a lock, as it describes itself in the file of the lock. */
+/** The process that has a lock, as it describes itself in the lock file. */
 type Self = Readonly<{
   pid: number
   startedAt: string
   token: string
-  /** the boot and the pid namespace in which `pid` counts; undefined in a file of 1.1.0 */
+  /** the boot and the pid namespace in which `pid` is valid; undefined in a file of 1.1.0 */
   place: string | undefined
   host: string
-  /** `docker exec 0123456789ab`, the command that reaches its container; empty outside of one */
+  /** `docker exec 0123456789ab`, the command that enters the process's container; empty outside a container */
   enter: string
   command: string
   since: string
-  /** whether the kernel keeps the lock, so that a lock that can be taken has no holder, whatever the file says */
+  /** whether the kernel keeps the lock; if so, a lock that can be taken has no holder, whatever the file says */
   isKernelLock: boolean
 }>
 
-/** A holder and whether it lives, where this process can know it: in its own boot and pid namespace. */
+/** A holder and whether it is alive, if this process can know: only in its own boot and pid namespace. */
 export type Holder = Self & Readonly<{ life: 'alive' | 'dead' | 'elsewhere' }>
 
 const TOKEN = /^[0-9a-f-]{36}$/
@@ -166,7 +167,7 @@ async function describeSelf(isKernelLock: boolean): Promise<Self> {
   }
 }
 
-/** Reads who has described itself in the file of a lock, and whether it lives; undefined when nobody has, or the file is damaged. */
+/** Reads who described itself in a lock file, and whether it is alive; undefined if nobody did, or if the file is damaged. */
 async function readHolder(path: string): Promise<Holder | undefined> {
   const bytes = await readPlainFile(path).catch(orMissing)
   const found = Object(parseIfJson(String(bytes ?? '')))
@@ -191,11 +192,11 @@ async function readLife({ pid, startedAt, place, host }: Self): Promise<Holder['
     const isAlive = startedAt !== '' && (await readProcess(pid))?.startedAt === startedAt
     return isAlive ? 'alive' : 'dead'
   }
-  // macOS has no pid namespaces: another boot of this machine has ended with all its processes.
+  // macOS has no pid namespaces, so another boot of this machine has ended with all its processes.
   return process.platform === 'darwin' && host === hostname() ? 'dead' : 'elsewhere'
 }
 
-/** Says who has a lock, as a phrase. Pure. */
+/** Formats who has a lock, as a phrase. */
 export function formatHolder({ command, pid, host, since }: Self): string {
   const from = since && ` since ${since.slice(0, 16).replace('T', ' ')} UTC`
   return `${command} (process ${pid}${host && ` on ${host}`})${from}`
@@ -206,7 +207,7 @@ async function readPlace(): Promise<string> {
   return `${await readBoot()} ${namespace}`
 }
 
-/** Docker and Podman mount files of a container from a folder that has its id. */
+/** Docker and Podman mount a container's files from a folder named by the container's id. */
 async function readContainer(): Promise<string> {
   const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')
   const [, kind, id] = /\/(overlay-)?containers\/([0-9a-f]{12})[0-9a-f]{52}\//.exec(mounts) ?? []

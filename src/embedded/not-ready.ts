@@ -7,19 +7,22 @@ import { causeIn } from './explain-end.ts'
 import { formatHolder, readLockHolder } from './lock.ts'
 import { readPostmasterPid, readProcess, readServerProcesses, signalServer } from './processes.ts'
 
-/** The SQLSTATE of a server that starts, recovers from a crash or stops. */
+/** The SQLSTATE of a server that is starting, recovering from a crash, or stopping. */
 export const RECOVERING = '57P03'
-/** A server that its owner starts or stops is soon in another state. */
+/** How long to wait before looking for a stopped process, ms: a server that its owner starts or stops changes its state soon. */
 const LOOK_AFTER_MS = 2 * SECOND
-/** A connection or the start of a server takes less on a slow disk, recovery aside. A command reports it within ten seconds. */
+/**
+ * How long to wait for a connection or for the start of a server, ms: enough on a slow disk, except for a recovery. A command reports it
+ * within ten seconds.
+ */
 const ANSWER_WITHIN_MS = 8 * SECOND
-/** The recovery after a crash, or the creation of the files on a slow disk. */
+/** How long to wait for the recovery after a crash, or for the creation of the files on a slow disk, ms. */
 const WORK_WITHIN_MS = 10 * MINUTE
 
-/** `refusal`: the code of the last attempt to connect; undefined before the first. `waitedMs`: how long it does not answer. */
+/** `refusal`: the error code of the last connection attempt, undefined before the first; `waitedMs`: how long the server has not answered. */
 type Silence = { dataDir: string; refusal: string | undefined; waitedMs: number }
 
-/** Tells why a server does not answer that runs or is started: undefined while waiting may help. */
+/** Returns the error for a server that runs or is being started but does not answer; undefined while waiting may help. */
 export async function readNotReady(silence: Silence): Promise<TransientError | undefined> {
   if (silence.waitedMs < LOOK_AFTER_MS) return undefined
   const stopped = await readStopped(silence.dataDir)
@@ -32,11 +35,11 @@ async function readPatience({ dataDir, refusal }: Silence): Promise<number> {
   return refusal === RECOVERING || isMade ? WORK_WITHIN_MS : ANSWER_WITHIN_MS
 }
 
-/** Makes the error for a server that recovers for longer than somebody waits. */
+/** Makes the error for a server whose recovery takes longer than the caller waits. */
 export const describeRecovery = (input: Omit<Silence, 'refusal'>) =>
   describeSilence({ ...input, refusal: RECOVERING })
 
-/** Makes the error for a server that does not answer, with what is known of it. */
+/** Makes the error for a server that does not answer, with what is known about the server. */
 async function describeSilence(
   { dataDir, refusal, waitedMs }: Silence,
   stopped: readonly number[] = [],
@@ -58,7 +61,7 @@ async function describeSilence(
   return new TransientError('embedded_not_ready', parts.join('; '))
 }
 
-/** Reads the last line of the server's log that says something of the server, and not of a session. */
+/** Reads the last line of the server's log that is about the server and not about a session. */
 export async function readLastLine(dataDir: string): Promise<string | undefined> {
   const text = await readFile(join(dataDir, 'postgres.log'), 'utf8').catch(() => '')
   const lines = text.slice(-4_000).split('\n')
@@ -74,7 +77,7 @@ async function readServer(dataDir: string) {
   return { running, pid: running.find((each) => each === postmaster) }
 }
 
-/** Reads the processes that a signal has stopped, which no waiting continues: those of the server, and the owner that starts it. */
+/** Reads which processes of the server, or its owner that starts it, were stopped by a signal; waiting does not continue them. */
 async function readStopped(dataDir: string): Promise<number[]> {
   const { running } = await readServer(dataDir)
   const owner = await readLockHolder(dataDir)
@@ -83,14 +86,14 @@ async function readStopped(dataDir: string): Promise<number[]> {
   return all.filter((_, index) => found[index]?.state === 'T')
 }
 
-/** A server that its owner is starting is ready long before this. */
+/** A server that its owner is starting is ready well within this time, ms. */
 const START_MS = 10 * SECOND
-/** A server that was just killed is gone within this. */
+/** A server that was just killed is gone within this time, ms. */
 const STOP_MS = 2 * SECOND
 
 /**
- * Stops a server whose owner died in this pid namespace, as its watchdog does, and returns whether there may be one; the server keeps the
- * lock until it has ended. Changes no file.
+ * Stops a server whose owner died in this pid namespace, as its watchdog does, and returns whether there may be a server. The server keeps
+ * the lock until it has ended. Changes no file.
  */
 export async function stopWithoutOwner(dataDir: string): Promise<boolean> {
   if ((await readLockHolder(dataDir))?.life !== 'dead') return false
@@ -105,21 +108,21 @@ export async function readElsewhere(
 ): Promise<TransientError | undefined> {
   const owner = await readLockHolder(dataDir)
   if (owner?.life !== 'elsewhere') return undefined
-  // The server of a container on the same network is joined when it is ready; one that stops frees the lock.
+  // A server in a container on the same network is joined when it is ready; a server that stops releases the lock.
   const isYoung = Date.now() - Date.parse(owner.since) < START_MS
   if (waitedMs < (isYoung ? START_MS : STOP_MS)) return undefined
-  const runs = `${formatHolder(owner)} runs the embedded Postgres in ${dataDir}, which cannot be reached from here`
+  const runs = `${formatHolder(owner)} runs the embedded Postgres in ${dataDir}, and this process cannot reach it`
   const there = owner.enter === '' ? 'run there: musette status' : `run: ${owner.enter} musette status`
   const start = `MUSETTE_DATA_DIR=${quoteShell(dataDir)} musette start --take-over`
-  const unknown = `; this system cannot tell whether that process has ended; if it has, run: ${start}`
+  const unknown = `; this system cannot see whether that process has ended; if it has, run: ${start}`
   return new TransientError('embedded_elsewhere', `${runs}; ${there}${owner.isKernelLock ? '' : unknown}`)
 }
 
-/** Makes the error for a change of the database while another process, such as a daemon of an older version, runs its server. */
+/** Makes the error for a change of the database while another process, such as a daemon of an older version, runs the server. */
 export async function describeInUse(dataDir: string): Promise<TransientError> {
   const owner = await readLockHolder(dataDir)
   const who = owner ? formatHolder(owner) : 'another process'
   const run = owner && owner.life !== 'elsewhere' ? `; run: kill ${owner.pid}` : ''
-  const message = `${who} runs the embedded Postgres in ${dataDir}, and may be of the older version that made the database; nothing is changed; end that process, then run this again${run}`
+  const message = `${who} runs the embedded Postgres in ${dataDir}, and may have the older version that made the database; nothing was changed; end that process, then run this again${run}`
   return new TransientError('embedded_in_use', message)
 }

@@ -13,28 +13,31 @@ import { spawnAs } from './run-as.ts'
 
 export type Server = Awaited<ReturnType<typeof startServer>>
 
-/** `name`: the folder of its files in the data directory, and settings that win over those of its file; undefined: `postgres`, none */
+/** `name`: the folder of the server's files in the data directory, by default `postgres`; `settings` take precedence over its configuration file. */
 type Launch = Tools & { dataDir: string; port: number; name?: string; settings?: string[] }
 
 const LOG_LIMIT_BYTES = 5 * 1024 * 1024
-/** Each failed login of any user of the machine writes two lines, a hundred times a second and more. */
+/** How often the size of the log is checked, ms: each failed login of any user of the machine writes two lines, which can be hundreds a second. */
 const LOG_CHECK_EVERY_MS = 5 * SECOND
-/** A fast shutdown first writes everything in memory to disk, which takes a while on a slow disk. */
+/** How long a fast shutdown may take, ms: it first writes everything in memory to disk, which takes a while on a slow disk. */
 const FAST_MS = 30 * SECOND
 const IMMEDIATE_MS = 5 * SECOND
 
 /**
- * The most memory of each process of the server, KiB: its own, and its address space, with 64 MB of shared buffers, libraries, and what
- * parallel workers share. Otherwise one statement of any reader could take all memory of the machine. Ingest, rebuild, export, backup and
+ * Memory limits of each server process, KiB: private memory, and address space (64 MB of shared buffers, libraries, and what parallel
+ * workers share). Without them, one statement of any reader could take all memory of the machine. Ingest, rebuild, export, backup and
  * restore of four million samples take 32 MiB of the first and 180 MiB of the second; an index of any size takes 64 MiB more.
  */
 const OWN_MEMORY_KIB = 512 * 1024
 const ADDRESS_SPACE_KIB = 1024 * 1024
-/** A lower limit of the system stays. The own memory does not count the stack, which must be able to grow: the kernel kills a process otherwise. macOS enforces neither limit. */
+/**
+ * A lower limit of the system is kept. The limit of private memory excludes the stack, which must be able to grow, because otherwise the
+ * kernel kills the process. macOS enforces neither limit.
+ */
 const LIMITS = `{ ulimit -d ${OWN_MEMORY_KIB}; ulimit -v ${ADDRESS_SPACE_KIB}; } 2>/dev/null; exec "$@"`
 const WITHIN_MEMORY = process.platform === 'linux' ? ['/bin/sh', '-c', LIMITS, 'sh'] : []
 
-/** Starts the server in its own process group, with a watchdog. It is not ready yet. */
+/** Starts the server in its own process group, with a watchdog. The server may not be ready yet. */
 export async function startServer(launch: Launch) {
   const cluster = join(launch.dataDir, launch.name ?? 'postgres')
   const logPath = join(launch.dataDir, 'postgres.log')
@@ -73,13 +76,16 @@ export async function startServer(launch: Launch) {
   return {
     /** resolves with the reason (`exit code 1`, `SIGKILL`) when the program has ended */
     ended: gone,
-    /** Reads the last few lines that it has written to its log since its start. */
+    /** Reads the last few lines that the server has written to its log since its start. */
     async readLogTail(lines = 5): Promise<string> {
       // The log explains another failure, which a missing log must not hide.
       const bytes = await readFile(logPath).catch(() => Buffer.alloc(0))
       return bytes.subarray(logStart).toString('utf8').trim().split('\n').slice(-lines).join('\n')
     },
-    /** Stops it: fast shutdown, after 30 s or when nobody wants its files an immediate one, a kill 5 s later; resolves when it is gone. */
+    /**
+     * Stops the server: a fast shutdown, then an immediate shutdown after 30 s (or at once if `isUnwanted`, because nobody needs the files),
+     * then SIGKILL 5 s later. Resolves when the process is gone.
+     */
     async stop({ isUnwanted = false } = {}): Promise<void> {
       for (const [signal, waitMs] of [
         ['SIGINT', FAST_MS],
@@ -95,7 +101,7 @@ export async function startServer(launch: Launch) {
   }
 }
 
-/** Moves a long log to `….1`. The server keeps its file open and appends to it, so the file is copied and emptied. */
+/** Moves a long log to `….1`. The server keeps the file open and appends to it, so the file is copied and emptied. */
 async function rotateLog(path: string): Promise<boolean> {
   const size = (await stat(path).catch(() => undefined))?.size ?? 0
   if (size <= LOG_LIMIT_BYTES) return false
@@ -105,22 +111,26 @@ async function rotateLog(path: string): Promise<boolean> {
 }
 
 const CHECK_EVERY_MS = 20
-/** Each check during a long recovery writes a line to the server's log. */
+/** How often a recovering server is checked, ms: each check writes a line to the server's log. */
 const SLOW_CHECK_EVERY_MS = 500
 const REPORT_AFTER_MS = 2 * SECOND
 const REPORT_EVERY_MS = 10 * SECOND
-/** The port's former user may still be answering; our own server's refusal does not change by waiting. */
+/**
+ * How long a refused password is tried again, ms: the port's former user may still be answering. A refusal of our own server does not change
+ * with time.
+ */
 const WRONG_PASSWORD_MS = 2 * SECOND
 const WRONG_PASSWORD = '28P01'
-/** A SQLSTATE that time does not change, unlike those of a server that starts or has no connection left. */
+/** A SQLSTATE that does not change with time, unlike that of a server that is starting or has no free connection. */
 const REFUSED = /^(?!57P0|28P01|53)(?=.*\d)[0-9A-Z]{5}$/
-/** Of the log of a start: the reason is followed by the ends of the other processes. */
+/** How many log lines of a start to read: the exits of other processes follow the reason. */
 const ALL_LINES = 50
 const CONNECT_WITHIN_MS = 4 * SECOND
 
 /**
- * Waits until the server accepts connections. Throws as explainEnd when it ends first or refuses for good, TransientError
- * `embedded_disk_full`, `embedded_not_ready` as readNotReady, ConfigError `embedded_password` when it refuses the password, or the signal's reason.
+ * Waits until the server accepts connections. If the server ends first or refuses permanently, throws the errors of explainEnd. Also throws
+ * TransientError `embedded_disk_full`, `embedded_not_ready` as readNotReady does, ConfigError `embedded_password` if the server refuses the
+ * password, and the signal's reason.
  */
 export async function waitUntilReady(
   server: Server,
@@ -165,7 +175,7 @@ export async function waitUntilReady(
   }
 }
 
-/** Tries one connection; returns undefined when it was accepted, else the code of the refusal. */
+/** Tries one connection. Returns undefined if the server accepts it, otherwise the code of the refusal. */
 export async function tryConnect(url: string): Promise<string | undefined> {
   const names = { connectionString: url, application_name: 'musette' }
   const options = { ...names, connectionTimeoutMillis: CONNECT_WITHIN_MS }
@@ -173,9 +183,9 @@ export async function tryConnect(url: string): Promise<string | undefined> {
 }
 
 /**
- * Waits on a pipe that only the owner has open. A line means that the owner has stopped the server itself; the end of the
- * pipe, that the owner died. The server is stopped only while postmaster.pid names it, because the system may have given its
- * number to another program: by a fast shutdown, and after 30 s by an immediate one (neither loses data).
+ * Waits on a pipe that only the owner has open. A line means that the owner has stopped the server itself; the end of the pipe means that
+ * the owner died. The script stops the server by a fast shutdown, and after 30 s by an immediate one; neither loses data. It does so only
+ * while postmaster.pid names the server, because the system may have given the number to another program.
  */
 const SCRIPT = `
 trap '' HUP INT TERM
@@ -193,7 +203,10 @@ is_ours && kill -QUIT "$pid" 2>/dev/null
 exit 0
 `
 
-/** Starts the watchdog of the server with number `pid` on `directory`, a shell of about 1 MB, which stops it when its owner dies; returns what ends the watchdog alone. */
+/**
+ * Starts the watchdog of the server with process number `pid` on `directory`, a shell of about 1 MB that stops the server if its owner dies.
+ * Returns a function that ends only the watchdog.
+ */
 function startWatchdog(pid: number, directory: string) {
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'musette-watchdog', String(pid), directory], {
     cwd: '/',

@@ -8,8 +8,8 @@ import { SECOND, sleep } from '../kit/time.ts'
 const run = promisify(execFile)
 
 /**
- * Reads the state of a living process, one letter of ps (T for one that a signal has stopped), and its start, which tells it from a later
- * one with its number; undefined when there is none.
+ * Reads the state of a living process, one letter of ps (T if a signal has stopped it), and its start time, which distinguishes it from a
+ * later process with the same number. Returns undefined if there is no such process.
  */
 export async function readProcess(pid: number): Promise<{ state: string; startedAt: string } | undefined> {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined
@@ -17,7 +17,7 @@ export async function readProcess(pid: number): Promise<{ state: string; started
   const text = isLinux
     ? await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
     : await readPs(pid, ['-o', 'state=,lstart='])
-  // The name in parentheses may hold anything, so count from the last one: state is field 3, start time field 22.
+  // The name in parentheses may contain anything, so count from the last parenthesis: state is field 3, start time field 22.
   const fields = text
     .slice(text.lastIndexOf(')') + 1)
     .trim()
@@ -30,8 +30,8 @@ export async function readProcess(pid: number): Promise<{ state: string; started
 }
 
 /**
- * Reads the numbers of living processes of this pid namespace that run a server on `directory`: on Linux those with it as working
- * directory (a server and each of its children), elsewhere the one that postmaster.pid names, if its command line names the directory.
+ * Reads the numbers of living processes of this pid namespace that run a server on `directory`. On Linux: processes with it as working
+ * directory (a server and its children). Elsewhere: the process that postmaster.pid names, if its command line names the directory.
  */
 export async function readServerProcesses(directory: string): Promise<number[]> {
   if (process.platform !== 'linux') {
@@ -44,20 +44,20 @@ export async function readServerProcesses(directory: string): Promise<number[]> 
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
     try {
-      // In a container the same path may be another folder.
+      // In a container, the same path may be another folder.
       const at = await stat(`/proc/${name}/cwd`)
       if (at.ino !== cluster?.ino || at.dev !== cluster.dev) continue
       if (!(await readProcess(Number(name)))) continue
       // A shell may also have the directory as its working directory.
       if ((await readFile(`/proc/${name}/comm`, 'utf8')).startsWith('postgres')) found.push(Number(name))
     } catch {
-      // It has ended, or belongs to another user.
+      // The process has ended, or belongs to another user.
     }
   }
   return found
 }
 
-/** Reads the process number from a data directory's postmaster.pid; undefined when there is none. */
+/** Reads the process number from a data directory's postmaster.pid; undefined if there is none. */
 export async function readPostmasterPid(directory: string): Promise<number | undefined> {
   const text = await readFile(`${directory}/postmaster.pid`, 'utf8').catch(() => '')
   const pid = Number(text.split('\n')[0])
@@ -70,22 +70,22 @@ export async function readBoot(): Promise<string> {
   return (await run('sysctl', ['-n', 'kern.boottime']).catch(() => undefined))?.stdout.trim() ?? ''
 }
 
-/** Reads what ps says of a process; empty when it has ended. */
+/** Reads the output of ps for a process; empty if the process has ended. */
 async function readPs(pid: number, options: readonly string[]): Promise<string> {
   const env = { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' }
   const finished = await run('ps', [...options, '-p', String(pid)], { env }).catch(() => undefined)
   return finished?.stdout.trim() ?? ''
 }
 
-/** An orphan has no clients left to wait for, and its watchdog is stopping it as well. */
+/** How long a fast shutdown of an orphan may take, ms: it has no clients left to wait for, and its watchdog is stopping it, too. */
 const FAST_MS = 10 * SECOND
 const IMMEDIATE_MS = 5 * SECOND
 const CHECK_EVERY_MS = 20
 
 /**
- * Stops every server process that still works on `cluster`, then removes its postmaster.pid, which would stop the next start
- * when another program has its number by now. Only the holder of the lock on the data directory may call it: with a lock of the
- * kernel, these are the processes of a server that this process has started.
+ * Stops every server process that still works on `cluster`, then removes its postmaster.pid, which would prevent the next start if another
+ * program has its number by now. Only the holder of the lock on the data directory may call it: with a kernel lock, these are the processes
+ * of a server that this process has started.
  */
 export async function stopOrphans(cluster: string): Promise<void> {
   for (const [signal, withinMs] of [
@@ -100,11 +100,11 @@ export async function stopOrphans(cluster: string): Promise<void> {
   }
   throw new TransientError(
     'embedded_orphan',
-    `cannot stop the embedded Postgres that still runs in ${cluster}`,
+    `cannot stop the embedded Postgres that is still running in ${cluster}`,
   )
 }
 
-/** Sends a signal to the server processes on `cluster`; SIGINT to the postmaster, which passes a fast shutdown on to its children. */
+/** Sends a signal to the server processes on `cluster`. SIGINT goes only to the postmaster, which passes a fast shutdown on to its children. */
 export async function signalServer(cluster: string, signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void> {
   const found = await readServerProcesses(cluster)
   const postmaster = await readPostmasterPid(cluster)
@@ -113,7 +113,7 @@ export async function signalServer(cluster: string, signal: 'SIGINT' | 'SIGQUIT'
     try {
       process.kill(pid, signal)
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 }

@@ -6,8 +6,8 @@ import { orMissing } from '../kit/files.ts'
 import { type Binaries, unavailable } from './binaries.ts'
 
 /**
- * How programs of Postgres are run: `prefix` stands before the command, `owner` owns the files, `switchUser`: it runs as that user. They
- * inherit `lockFd`, so that the lock on the data directory lasts until the last of them has ended.
+ * How Postgres programs are run: `prefix` is put before the command, `owner` owns the files, and with `switchUser` the program runs as that
+ * user. The programs inherit `lockFd`, so that the lock on the data directory lasts until the last of them has ended.
  */
 export type RunAs = {
   lockFd?: number | undefined
@@ -17,7 +17,7 @@ export type RunAs = {
   env: Readonly<Record<string, string>>
 }
 
-/** A finished program: exit code or signal, and the end of its output, both channels together. */
+/** A finished program: exit code or signal, and the end of its output, stdout and stderr together. */
 export type Finished = { code: number | null; signal: NodeJS.Signals | null; output: string }
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -25,17 +25,17 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** Postgres refuses to run as root, so it runs as the first of these users that exists. */
 const SERVER_USERS = ['postgres', '_postgres', 'nobody']
 
-/** In this user namespace root appears as a user without rights, and can still enter its own folders. */
+/** In this user namespace, root appears as a user without rights but can still enter its own folders. */
 const AS_NOBODY = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--']
 
 /**
- * Detects, by running the program, as which user the server can enter both the programs' folder and `dataDir`. An ordinary
- * user runs it as itself; root as the owner of the database, so that this one can go on with it, else as `postgres` or `nobody`, or
- * when those cannot enter the folders, as itself in a user namespace.
- * Throws ConfigError `embedded_unavailable` when the programs do not run here, `embedded_unreachable` when no way does.
+ * Finds out, by running the program, which user can enter both the programs' folder and `dataDir`. An ordinary user runs the server as
+ * itself. Root runs it as the owner of the database, so that the owner can continue with it; otherwise as `postgres` or `nobody`; or, if
+ * those cannot enter the folders, as itself in a user namespace. Throws ConfigError `embedded_unavailable` if the programs do not run here,
+ * and `embedded_unreachable` if no user works.
  */
 export async function detectRunAs(binaries: Binaries, dataDir: string, lockFd?: number): Promise<RunAs> {
-  // The server inherits no variable: PGOPTIONS or PGDATA of a person's shell must not change it.
+  // The server inherits no variables: PGOPTIONS or PGDATA of a person's shell must not change it.
   const env: Record<string, string> = { PATH, LC_ALL: 'C' }
   if (binaries.libraries) {
     env[process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'] = binaries.libraries
@@ -52,13 +52,13 @@ export async function detectRunAs(binaries: Binaries, dataDir: string, lockFd?: 
     ...users.map((owner) => ({ ...plain, switchUser: true, owner })),
     { ...plain, prefix: AS_NOBODY },
   ]
-  // Every secret file in the data directory is readable by its owner only, so other users may pass through it.
+  // Every secret file in the data directory is readable only by its owner, so other users may enter the directory.
   await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
   for (const way of ways) if ((await tryRun(way, binaries, dataDir)).code === 0) return way
   throw new ConfigError(
     'embedded_unreachable',
-    `cannot run the embedded Postgres as root: no other user reaches ${dataDir} or ${binaries.packageDir}; ` +
-      'run musette as an ordinary user, or set DATABASE_URL to a Postgres of your own',
+    `cannot run the embedded Postgres as root: no other user can enter ${dataDir} or ${binaries.packageDir}; ` +
+      'run musette as an ordinary user, or set DATABASE_URL to your own Postgres',
   )
 }
 
@@ -74,13 +74,16 @@ export function spawnAs(
   return spawn(program, args, { ...options, ...user, stdio, env: runAs.env })
 }
 
-/** Returns the system's error when Postgres ended for want of open files, of which it needs more than Node; else undefined. */
+/** Returns the system's error if Postgres ended because of too few open files, of which it needs more than Node; otherwise undefined. */
 export function asTooManyFiles(output: string): Error | undefined {
   if (!output.includes('insufficient file descriptors')) return undefined
   return Object.assign(new Error('too many open files for Postgres'), { code: 'EMFILE' })
 }
 
-/** Runs a program as `runAs` says and waits for its end, with `input` on its standard input, in `cwd`. Throws the system's error of too many open files. */
+/**
+ * Runs a program as `runAs` says, in `cwd` and with `input` on its standard input, and waits for its end. Throws the system's error if there
+ * are too many open files.
+ */
 export function runToEnd(runAs: RunAs, command: readonly string[], options: { cwd: string; input?: string }) {
   return new Promise<Finished>((resolve, reject) => {
     const child = spawnAs(runAs, command, {
@@ -108,19 +111,19 @@ export function runToEnd(runAs: RunAs, command: readonly string[], options: { cw
   })
 }
 
-/** Creates `directory` with the user that the server runs as for its owner. */
+/** Creates `directory`, owned by the user that runs the server. */
 export async function createOwnDirectory(runAs: RunAs, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   if (runAs.switchUser) await chown(directory, runAs.owner.uid, runAs.owner.gid)
 }
 
-/** Removes a directory with its owner's rights, because a link that this user puts into it must lead root nowhere. */
+/** Removes a directory with the rights of its owner, so that a link that this user puts into it cannot make root delete elsewhere. */
 export async function removeOwnDirectory(directory: string): Promise<void> {
   const { uid, gid } = (await lstat(directory).catch(orMissing)) ?? { uid: 0, gid: 0 }
   if (process.getuid?.() !== 0 || uid === 0)
     return rm(directory, { recursive: true, force: true, maxRetries: 3 })
   const owner: RunAs = { prefix: [], switchUser: true, owner: { uid, gid }, env: { PATH } }
-  // The working directory is entered as root: the owner may be unable to pass the folders above it.
+  // The working directory is entered as root, because the owner may be unable to enter the folders above it.
   await runToEnd(owner, ['/bin/sh', '-c', 'find . -mindepth 1 -delete'], { cwd: directory })
   await rmdir(directory)
 }
@@ -130,7 +133,7 @@ function tryRun(runAs: RunAs, binaries: Binaries, dataDir: string): Promise<Fini
   return runToEnd(runAs, ['/bin/sh', '-c', script, 'sh', dataDir, binaries.postgres], { cwd: '/' })
 }
 
-/** Reads who owns the database, or before there is one the data directory; undefined for root. */
+/** Reads the owner of the database, or of the data directory if there is no database yet; undefined for root. */
 async function readOwner(dataDir: string): Promise<RunAs['owner'] | undefined> {
   const { uid, gid } = await stat(join(dataDir, 'postgres')).catch(() => stat(dataDir))
   return uid > 0 && gid > 0 ? { uid, gid } : undefined

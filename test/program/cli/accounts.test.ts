@@ -42,11 +42,11 @@ describe('a verb of one account, without its name,', () => {
     for (const line of LINES.ofAccount) {
       const verb = wordsOfVerb(line)
       const { code, stdout, stderr } = await rig.musette(line)
-      const [, command = ''] = /say which one, for example: musette (.*)\n$/.exec(stderr) ?? []
-      expect(stderr, verb).toContain('there are the accounts "rider1" and "rider2";')
+      const [, command = ''] = /; name one, for example: musette (.*)\n$/.exec(stderr) ?? []
+      expect(stderr, verb).toContain('there are several accounts ("rider1" and "rider2");')
       expect({ code, stdout }, verb).toEqual({ code: 2, stdout: '' })
       const named = await rig.musette([...command.split(' '), ...line.slice(verb.split(' ').length)])
-      expect(named.stderr + named.stdout, verb).not.toContain('which one')
+      expect(named.stderr + named.stdout, verb).not.toContain('name one')
     }
     expect((await rig.musette(['rebuild', '--account', 'rider3'])).stderr).toBe(
       'musette: there is no account "rider3" yet, only "rider1" and "rider2"; run: musette login rider3\n',

@@ -136,7 +136,7 @@ it('a daemon with an endless scan or a silent disk is not ready and says so', as
   since = new Date(Date.now() - 3_600_000)
   expect(await ready()).toMatchObject({
     ready: false,
-    parts: { drop_folder: expect.stringMatching(/^a scan does not end since .*; restart the daemon$/) },
+    parts: { drop_folder: expect.stringMatching(/^a scan has not ended since .*; restart the daemon$/) },
   })
   since = undefined
   const pipe = join(rig.dataDir, 'pipe')
