@@ -22,7 +22,7 @@ const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
 /** The bit that marks a balance as the right leg's share. */
 const OF_THE_RIGHT_LEG = 0x80
 
-/** Values of the FIT profile: events, types of events, sports. */
+/** Values of the FIT profile: events, event types, sports. */
 const EVENT = { timer: 0, session: 8, lap: 9, activity: 26 }
 const EVENT_TYPE = { start: 0, stop: 1, stopAll: 4 }
 const SPORT = { cycling: 2, road: 7 }
@@ -31,8 +31,8 @@ const SPORT = { cycling: 2, road: 7 }
 const BEAT_SPREAD_S = 0.012
 
 /**
- * Makes a whole FIT activity of an outdoor ride: identity, timer events, for each of `seconds` a record and an R-R interval, lap, session
- * and activity. The sensors include temperature, respiration and balance. Equal input gives equal bytes.
+ * Makes a complete FIT activity of an outdoor ride: file id, timer events, a record and an R-R interval for each of `seconds`, lap, session
+ * and activity. The sensors include temperature, respiration and balance. The same input gives the same bytes.
  */
 export function makeFitFile(input: { startedAt: Date; seconds: number; seed?: number }): Uint8Array {
   const startMs = Math.floor(input.startedAt.getTime() / 1_000) * 1_000
@@ -62,7 +62,7 @@ export function makeFitFile(input: { startedAt: Date; seconds: number; seed?: nu
     ],
   }
   const records = Array.from({ length: input.seconds }, (_, i): Message[] => {
-    // The interval between two heartbeats; empty where no heart rate was measured.
+    // The interval between two heartbeats; empty if no heart rate was measured.
     const beatS = 60 / at(track.hr, i) + BEAT_SPREAD_S * drawBell(random)
     return [recordAt(track, i), { number: HRV.message, fields: [[HRV.time, 'uint16', beatS * 1_000]] }]
   })
@@ -86,7 +86,10 @@ function makeEvent(time: number, type: number): Message {
   }
 }
 
-/** Temperature follows season, evening and height, respiration the heart; the right leg works more as the left one tires. */
+/**
+ * Makes a record. Temperature follows season, evening and height; respiration follows the heart rate; the right leg works more as the left
+ * leg tires.
+ */
 function recordAt(track: Track, place: number): Message {
   const hours = place / 3_600
   const season = 18 - 10 * Math.cos((2 * Math.PI * at(track.unixMs, place)) / (365.25 * DAY))
@@ -110,7 +113,7 @@ function recordAt(track: Track, place: number): Message {
   }
 }
 
-/** Returns the messages that sum the ride up: one lap, one session, the activity. */
+/** Returns the messages that summarize the ride: one lap, one session, the activity. */
 function sumMessages(time: { start: number; end: number; seconds: number }, totals: Totals): Message[] {
   const common: Field[] = [
     [TIMESTAMP, 'uint32', time.end],

@@ -25,28 +25,28 @@ type SimulatedRide = Pick<PlannedActivity, 'kind' | 'running' | 'indoor'>
 /** The source of the samples: a simulated ride, or the records of an uploaded file. */
 type Source = { kind: 'ride'; ride: SimulatedRide } | { kind: 'file'; track: Track; sha256: string }
 
-/** An activity without the loads of its rider. Times in ms by the service's clock. */
+/** An activity without its rider's loads. Times are in ms by the service's clock. */
 export type NewActivity = Omit<PlannedActivity, keyof SimulatedRide> & {
-  /** whether it always has the zone, whatever the setting */
+  /** whether the zone is always sent, whatever the setting */
   isZoneSent?: boolean
-  /** where it begins, outdoors */
+  /** where the activity begins, if it is outdoors */
   home: Home
   source: Source
   updatedMs: number
   samplesAtMs: number
 }
 
-/** One activity as the service holds it. */
+/** An activity as the service stores it. */
 export type Activity = NewActivity & {
   load: Load
-  /** The rider's loads after it. */
+  /** the rider's loads after the activity */
   loads: Loads
   signature: Signature
   previous: Signature
-  /** The signature at the time; a recalculation changes `signature`, never the ride. */
+  /** the signature at the time of the ride; a recalculation changes `signature`, never the ride */
   riddenWith: Signature
   breakthrough: boolean
-  /** From then on it is not listed, as the service does with duplicates. */
+  /** when the activity stops being listed, as the service does with duplicates */
   hiddenAtMs: number | null
   deletedMs: number | null
   scalePower: number
@@ -78,7 +78,7 @@ export function makeRider(input: Parameters<typeof planHistory>[0] & { username:
       updatedMs: Math.min(endMs + 2 * MINUTE, todayMs),
       samplesAtMs: endMs,
     })
-    // As in 118 of 2,770 recorded activities, all early; a rider sets few signatures.
+    // As in 118 of 2,770 recorded activities, all of them early; few signatures are set by a rider.
     if (activities.size < Math.floor(plans.length / 25))
       activity.summaryExtra = { sig: { error: FIRST_SIGNATURE } }
     else if (makeRandom(known.seed, 'manual')() < 0.01) activity.summaryExtra = { sig: { manual: true } }
@@ -89,7 +89,7 @@ export function makeRider(input: Parameters<typeof planHistory>[0] & { username:
   return { username, home, password, body, activities, workouts }
 }
 
-/** Adds an activity, whose loads follow from earlier activities. */
+/** Adds an activity; its loads follow from earlier activities. */
 export function addActivity(rider: Rider, input: NewActivity): Activity {
   const activity = makeActivity(rider.body, loadsAt(rider, input.startMs), input)
   rider.activities.set(activity.path, activity)
@@ -126,7 +126,7 @@ function makeActivity(body: Body, before: Loads, input: NewActivity): Activity {
   }
 }
 
-/** Returns the rider's loads at a moment, from every activity listed then. */
+/** Returns the rider's loads at a moment, from every activity that is listed then. */
 export function loadsAt(rider: Rider, atMs: number): Loads {
   const past = [...rider.activities.values()]
     .filter((activity) => activity.startMs <= atMs && isListed(activity, atMs))
@@ -152,7 +152,7 @@ export function hasSamples(activity: Activity, nowMs: number): boolean {
   return nowMs >= activity.samplesAtMs
 }
 
-/** Changes an activity; every change moves its update time. */
+/** Changes an activity; every change sets its update time. */
 export function changeActivity(activity: Activity, change: Partial<Activity>, nowMs: number): void {
   Object.assign(activity, change, { updatedMs: nowMs, revision: activity.revision + 1 })
 }

@@ -20,14 +20,14 @@ export type SandboxOptions = WorldOptions & { port?: number }
 export type Sandbox = { url: string; port: number; close(): Promise<void> }
 
 /**
- * Starts the stand-in service on 127.0.0.1 (on any free port with `port` 0): the ten endpoints of the service document, and `/_sandbox/` to steer it.
- * Rejects with the system's error when the port is taken, and with ConfigError `sandbox_home`.
+ * Starts the stand-in service on 127.0.0.1 (on any free port if `port` is 0): the ten endpoints of the service document, and `/_sandbox/` to
+ * steer it. Rejects with the system's error if the port is in use, and with ConfigError `sandbox_home`.
  */
 export async function startSandbox({ port = 0, ...options }: SandboxOptions = {}): Promise<Sandbox> {
   const world = newWorld(options)
   const stopping = new AbortController()
   const routes = [...SERVICE_ROUTES, ...STEERING_ROUTES]
-  // Lenient on purpose: no Host header, no time limits of its own.
+  // Lenient on purpose: no required Host header, no time limits from the server.
   const server = createServer({ requireHostHeader: false, requestTimeout: 0 }, (message, response) => {
     message.on('error', () => {})
     response.on('error', () => {})
@@ -48,7 +48,7 @@ export async function startSandbox({ port = 0, ...options }: SandboxOptions = {}
   }
 }
 
-/** The endpoints of the service document, in its order; the second line of 2 is for the forms of its pages. */
+/** The endpoints of the service document, in its order; endpoint 2 has a second line for the forms of its pages. */
 const SERVICE_ROUTES: readonly Route[] = [
   { method: 'POST', pattern: '/oauth/token', answer: answerToken },
   { method: 'GET', pattern: '/oauth/authorize', answer: answerAuthorize },
@@ -65,7 +65,7 @@ const SERVICE_ROUTES: readonly Route[] = [
 
 /**
  * Wraps an endpoint that needs a bearer token, in the Authorization header (Authentication, 1) or as `access_token` in the query. Answers
- * as the service's library: 401 without a body for no token, 401 `invalid_token` for a bad one.
+ * like the service's library: 401 without a body if there is no token, 401 `invalid_token` if the token is bad.
  */
 function withRider(answer: RiderAnswer): Route['answer'] {
   return (world, request, params) => answer({ world, rider: requireRider(world, request) }, request, params)

@@ -14,28 +14,28 @@ export type World = ReturnType<typeof newWorld>
 export type WorldOptions = {
   /** How many activities the first rider has done. */
   activities?: number
-  /** No activity of a rider's history is longer; by default three hours are the most. */
+  /** the longest activity of a rider's history, s; three hours by default */
   longestActivitySeconds?: number | undefined
-  /** The same seed on the same day gives the same history. */
+  /** the same seed on the same day gives the same history */
   seed?: number
-  /** How long after an upload the samples are ready. */
+  /** how long after an upload the samples are ready, ms */
   sampleDelayMs?: number
   accessTokenSeconds?: number
-  /** The time zone of the first rider's home. */
+  /** the time zone of the first rider's home */
   home?: string | undefined
-  /** Clients besides the public one and the demo application. */
+  /** clients in addition to the public client and the demo application */
   clients?: readonly RegisteredClient[]
   now?: () => Date
-  /** Answers as the document says and nothing more; called once for each kind of deviation of a client. */
+  /** makes answers contain only what the document says; called once for each kind of deviation of a client */
   strict?: ((deviation: string) => void) | undefined
 }
 
-/** The second rider's history is small. */
+/** The number of activities of the second rider, whose history is small. */
 const SECOND_ACTIVITIES = 12
-/** On another continent than the first. */
+/** On a different continent than the first rider's home. */
 const SECOND_HOME = 'Pacific/Auckland'
 
-/** Returns a new world: both riders with their histories up to yesterday, no grants, no faults. Throws ConfigError `sandbox_home`. */
+/** Makes a new world: both riders with their histories up to yesterday, no grants, no faults. Throws ConfigError `sandbox_home`. */
 export function newWorld(options: WorldOptions) {
   const { activities = 150, longestActivitySeconds = Number.POSITIVE_INFINITY, seed = 1 } = options
   const { clients = [], now = () => new Date() } = options
@@ -52,7 +52,7 @@ export function newWorld(options: WorldOptions) {
   return {
     now: () => new Date(now().getTime() + settings.clock_skew_ms),
     settings,
-    /** No activity of a rider's history is longer. */
+    /** the longest activity of a rider's history, s */
     longestActivitySeconds,
     riders: new Map<string, Rider>([
       rider('rider', seed, activities, homeIn(options.home)),
@@ -66,14 +66,14 @@ export function newWorld(options: WorldOptions) {
       access: new Map(),
       refresh: new Map(),
     } satisfies GrantBook,
-    /** Riders signed in with a browser, by session cookie. */
+    /** riders signed in with a browser, by session cookie */
     sessions: new Map<string, { username: string; csrf: string }>(),
     counts: makeCounts(),
     faults: [] as Fault[],
     strict: options.strict,
-    /** What clients did beyond the document, and how often. */
+    /** what clients did beyond the document, and how often */
     deviations: new Map<string, number>(),
-    /** Bodies that were written lately, so that the same answer is not written twice. */
+    /** bodies that were written lately, so that the same answer is not written twice */
     bodies: { kept: new Map<string, Buffer>(), bytes: 0 },
     random: makeRandom(seed, 'faults'),
   }
@@ -87,49 +87,52 @@ export function findActivity(world: World, path: string) {
   return undefined
 }
 
-/** Lists the default workouts and every rider's own, deleted ones too. */
+/** Lists the default workouts and every rider's own workouts, including deleted ones. */
 export function listWorkouts(world: World): Workout[] {
   return [...world.defaultWorkouts, ...[...world.riders.values()].flatMap((rider) => rider.workouts)]
 }
 
-/** Finds a workout that is not deleted by its path. */
+/** Finds a workout by its path, unless it is deleted. */
 export function findWorkout(world: World, path: string): Workout | undefined {
   return listWorkouts(world).find((workout) => workout.path === path && !workout.deleted)
 }
 
 const count = z.number().int().positive()
 
-/** The settings of the sandbox's behaviour (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
+/** Settings of the sandbox's behaviour (PATCH /_sandbox/settings). Times are in ms unless named otherwise. */
 export const settingsSchema = z.strictObject({
-  /** The number of newest activities that the list keeps; null for all. */
+  /** how many of the newest activities the list keeps; null for all */
   list_cap: count.nullable().default(null),
-  /** Start dates: in UTC, as in every published answer; in UTC in the list and with a zone in the detail; or with a zone in both. */
+  /**
+   * start dates: `utc`: in UTC, as in every published answer; `detail`: in UTC in the list and with a zone in the detail; `zone`: with a
+   * zone in both
+   */
   dates: z.enum(['utc', 'detail', 'zone']).default('utc'),
-  /** How long after an upload the samples are ready. */
+  /** how long after an upload the samples are ready */
   sample_delay_ms: z.number().int().nonnegative().default(2_000),
-  /** The answer to the same bytes again: a second path that vanishes after the delay, a refusal, or the first path. */
+  /** the answer to a second upload of the same bytes: a second path that vanishes after the delay, a refusal, or the first path */
   duplicate_uploads: z.enum(['twin', 'refuse', 'same-path']).default('twin'),
-  /** A used refresh token ends the whole grant. */
+  /** whether a second use of a refresh token revokes the grant */
   reuse_revokes_grant: z.boolean().default(false),
-  /** A week (service document, Limits). */
+  /** a week by default (service document, Limits) */
   access_token_seconds: count.default((7 * DAY) / SECOND),
-  /** How long a refresh token lives; two weeks is the default of the service's library. */
+  /** lifetime of a refresh token; two weeks is the default of the service's library */
   refresh_token_seconds: count.default((14 * DAY) / SECOND),
-  /** Shifts the Date header and every time of the service. */
+  /** shifts the Date header and every time of the service */
   clock_skew_ms: z.number().int().default(0),
-  /** The delay of every answer. */
+  /** the delay of every answer */
   latency_ms: z.number().int().nonnegative().default(0),
-  /** Power and distance come as texts in every tenth sample. */
+  /** whether power and distance are texts in every tenth sample */
   number_texts: z.boolean().default(false),
-  /** Entries of the workout lists with the fields of the document, of published captures (no `last_modified`), or all. */
+  /** the fields of entries in the workout lists: those of the document, those of published captures (no `last_modified`), or both */
   workout_dialect: z.enum(['both', 'document', 'capture']).default('both'),
-  /** The workout of the day; `auto` follows the day of the week. */
+  /** the type of the workout of the day; `auto` follows the day of the week */
   wotd_type: z.enum(['auto', 'None', 'Forecast', 'Scheduled']).default('auto'),
 })
 
 export type Settings = z.infer<typeof settingsSchema>
 
-/** Makes counts of what is requested from now on; requests by method and route pattern. */
+/** Makes the counts of requests from now on; requests are counted by method and route pattern. */
 export function makeCounts() {
   return {
     requests: {} as Record<string, number>,
@@ -139,10 +142,10 @@ export function makeCounts() {
   }
 }
 
-/** Room for some thirty rides with samples, small compared to the process. */
+/** The most bytes of cached bodies: about thirty rides with samples, small compared to the process. */
 const MAX_CACHED_BYTES = 48 * 1024 * 1024
 
-/** Returns the body of a key, or makes and keeps it; the oldest ones make room. */
+/** Returns the cached body of a key, or makes and caches it; the oldest bodies are removed to make space. */
 export function cachedBody({ bodies }: World, key: string, write: () => string): Buffer {
   const known = bodies.kept.get(key)
   if (known) return known

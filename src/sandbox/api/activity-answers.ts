@@ -14,8 +14,8 @@ import { type Activity, hasSamples, isListed } from '../rider.ts'
 import { cachedBody, type Settings } from '../world.ts'
 
 /**
- * Answers GET /oauth/activity: `from` and `to` filter by start, `updated_from` by update time, all three in Unix
- * seconds and inclusive. Newest first; a cap keeps the newest.
+ * Answers GET /oauth/activity. `from` and `to` filter by start, `updated_from` by update time; all three are in Unix seconds and inclusive.
+ * Newest first; a cap keeps the newest.
  */
 export const answerActivityList: RiderAnswer = ({ world, rider }, request) => {
   const from = readSeconds(request, 'from')
@@ -35,7 +35,7 @@ export const answerActivityList: RiderAnswer = ({ world, rider }, request) => {
   })
 }
 
-/** Makes an entry of the activity list: name, start, description, path and type, nothing more. */
+/** Makes an entry of the activity list, with only name, start, description, path and type. */
 export function makeListEntry(activity: Activity, dates: Settings['dates']) {
   return {
     name: activity.name,
@@ -46,7 +46,7 @@ export function makeListEntry(activity: Activity, dates: Settings['dates']) {
   }
 }
 
-/** Answers GET /oauth/activity/<id>; only the rider's own activities are found. */
+/** Answers GET /oauth/activity/<id>; finds only the rider's own activities. */
 export const answerActivity: RiderAnswer = ({ world, rider }, request, params) => {
   const activity = rider.activities.get(params.path ?? '')
   const nowMs = world.now().getTime()
@@ -64,7 +64,7 @@ export const answerActivity: RiderAnswer = ({ world, rider }, request, params) =
   return json(200, breakBody(activity, body))
 }
 
-/** Breaks a body as ordered; a cut one loses two fifths, and declares the length of the rest. */
+/** Breaks a body as planned; `cut` drops the last two fifths and declares the length of the rest. */
 function breakBody(activity: Activity, body: Buffer): Buffer {
   if (activity.broken === 'cut') return body.subarray(0, Math.floor(body.length * 0.6))
   if (activity.broken === 'no-summary') return Buffer.from('{"success":true}')
@@ -83,10 +83,7 @@ function readSeconds(request: Request, name: string): number | undefined {
   return Number(text)
 }
 
-/**
- * Makes the detail of an activity, on request with samples. Until its samples are ready the summary has few fields and `session_data` is
- * empty.
- */
+/** Makes the detail of an activity, with samples on request. Until its samples are ready, the summary has few fields and `session_data` is empty. */
 export function makeActivityDetail(
   activity: Activity,
   input: { nowMs: number; withSamples: boolean; settings: Settings },
@@ -118,7 +115,7 @@ export function makeActivityDetail(
   return { ...named, session_data: samples, summary }
 }
 
-/** Simulates or replays an activity and scores it with its present signature. */
+/** Simulates or replays an activity and scores it with its current signature. */
 function scoreActivity(activity: Activity): Scored {
   const { source } = activity
   const track =
@@ -130,7 +127,7 @@ function scoreActivity(activity: Activity): Scored {
   return endAt(scoreTrack(track, activity.signature, activity.scalePower), load)
 }
 
-/** Merges changes into an object, level by level; a value that is not an object replaces the old one. */
+/** Merges changes into an object, level by level; a value that is not an object replaces the old value. */
 export function mergeDeep(base: Summary, changes: Summary): Summary {
   const merged: Summary = { ...base }
   for (const [name, value] of Object.entries(changes)) {
@@ -142,7 +139,7 @@ export function mergeDeep(base: Summary, changes: Summary): Summary {
 
 const UTC: Zone = { style: 3, name: 'UTC' }
 
-/** Formats a time as the service does: wall-clock time in the zone, with six decimals of a second, and the zone in its style. */
+/** Formats a time as the service does: local time in the zone, with six decimals of a second, and the zone in its style. */
 function makeStartDate(atMs: number, zone: Zone): StartDate {
   const local = DateTime.fromMillis(atMs, { zone: zone.name })
   return {

@@ -7,7 +7,7 @@ import { json, makeReply, refuse } from '../http/reply.ts'
 import { loadsAt, type Rider, riderSignature } from '../rider.ts'
 import { findWorkout, type World } from '../world.ts'
 
-/** Answers GET /oauth/training_info: signature, loads and status as of now, and the workout of the day. */
+/** Answers GET /oauth/training_info: current signature, loads and status, and the workout of the day. */
 export const answerTrainingInfo: RiderAnswer = ({ world, rider }, request) => {
   const format = request.query.get('format') ?? ''
   if (!['', 'erg', 'zwo'].includes(format)) return refuse(400, 'format is erg or zwo')
@@ -40,8 +40,8 @@ export const answerWorkoutDownload: RiderAnswer = ({ world, rider }, _request, p
 }
 
 /**
- * Returns the workout of the day: None on Mondays, Scheduled at weekends, Forecast on other days, unless the settings fix it.
- * The url comes only with a format.
+ * Returns the workout of the day: None on Mondays, Scheduled at weekends, Forecast on other days, unless the settings fix the type. The URL
+ * is present only with a format.
  */
 function workoutOfTheDay(
   deps: { world: World; rider: Rider },
@@ -101,7 +101,7 @@ function formatErg(workout: Workout, signature: Signature): string {
   ].join('\r\n')
 }
 
-/** Formats a workout as a ZWO file: XML, power as shares of Threshold Power. */
+/** Formats a workout as a ZWO file: XML, with power as shares of Threshold Power. */
 function formatZwo(workout: Workout, signature: Signature): string {
   const share = (watts: number) => (watts / signature.ftp).toFixed(3)
   const elements = resolveSets(workout, signature).map((set) => {

@@ -12,8 +12,8 @@ import { type Activity, addActivity, isListed, type Rider } from '../rider.ts'
 import type { World } from '../world.ts'
 
 /**
- * Answers POST /oauth/upload: a whole FIT activity becomes an activity at once and gets its samples later. Anything
- * else is refused with `success: false` and status 200. The new path is the last part of `json.files[0].url`.
+ * Answers POST /oauth/upload. A complete FIT activity becomes an activity at once and gets its samples later. Anything else is refused with
+ * `success: false` and status 200. The new path is the last part of `json.files[0].url`.
  */
 export const answerUpload: RiderAnswer = async ({ world, rider }, request) => {
   const { file, fields } = await readUploadForm(request)
@@ -78,9 +78,9 @@ function typeOf(sport: string | null): string {
 }
 
 /**
- * Reads the records of a whole FIT activity into a track in the order of time, as leniently as the service: compressed times, several
- * sessions and chained files. A record without a time follows the one before by a second, or begins at `startedAt`. An invalid field counts
- * as not recorded.
+ * Reads the records of a complete FIT activity into a track in time order, as leniently as the service: compressed times, several sessions
+ * and chained files. A record without a time follows the previous record by a second, or begins at `startedAt`. An invalid field counts as
+ * not recorded.
  */
 export function readFitTrack(bytes: Uint8Array, startedAt: Date): Track {
   const moments: Array<{ timeMs: number; values: Map<Column, number> }> = []
@@ -107,7 +107,7 @@ export function readFitTrack(bytes: Uint8Array, startedAt: Date): Track {
 
 type Column = Exclude<keyof Track, 'unixMs' | 'tgt'>
 
-/** A field of a record (FIT profile, message 20): its bytes, its value for none, the meaning of its number. */
+/** A field of a record (FIT profile, message 20): its size in bytes, its raw value for no value, and the conversion of its raw value. */
 type Field = { column: Column; size: 1 | 2 | 4; nothing: number; value: (raw: number) => number }
 
 const same = (raw: number) => raw
@@ -115,7 +115,7 @@ const degrees = (raw: number) => (raw | 0) * (180 / 2 ** 31)
 const metres = (raw: number) => raw / 5 - 500
 const perSecond = (raw: number) => raw / 1_000
 
-/** A later field overrides an earlier one of its column: the enhanced one the other. */
+/** A later field overrides an earlier field of the same column: the enhanced field overrides the plain one. */
 const FIELDS: ReadonlyArray<readonly [number, Field]> = [
   [0, { column: 'lat', size: 4, nothing: 0x7fffffff, value: degrees }],
   [1, { column: 'lng', size: 4, nothing: 0x7fffffff, value: degrees }],

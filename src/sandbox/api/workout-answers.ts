@@ -6,7 +6,7 @@ import { json, type Reply, refuse } from '../http/reply.ts'
 import { riderSignature } from '../rider.ts'
 import { findWorkout, type World } from '../world.ts'
 
-/** Answers GET /oauth/workout, the default list; it needs no token. */
+/** Answers GET /oauth/workout, the default list, which needs no token. */
 export function answerDefaultWorkouts(world: World): Reply {
   return json(200, { success: true, workouts: writeList(world, world.defaultWorkouts) })
 }
@@ -15,7 +15,7 @@ export function answerDefaultWorkouts(world: World): Reply {
 export const answerOwnWorkouts: RiderAnswer = ({ world, rider }) =>
   json(200, { success: true, workouts: writeList(world, rider.workouts) })
 
-/** Answers GET /oauth/workout/<path>, any rider's workout resolved for the rider of the token. */
+/** Answers GET /oauth/workout/<path>: any rider's workout, resolved for the rider of the token. */
 export const answerWorkout: RiderAnswer = ({ world, rider }, _request, params) => {
   const workout = findWorkout(world, params.path ?? '')
   if (!workout) return refuse(404, 'no such workout')
@@ -37,7 +37,7 @@ function writeList(world: World, workouts: Workout[]) {
     }))
 }
 
-/** Makes the fields that published list entries have beyond the document: clock texts, numbers as texts, many for display. */
+/** Makes the fields of published list entries that the document does not have: clock texts, numbers as texts, many fields for display. */
 function capturedFields(workout: Workout) {
   const { path, difficulty, intervals } = workout
   const random = makeRandom(path, 'entry')

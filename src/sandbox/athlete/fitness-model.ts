@@ -6,7 +6,7 @@ export type Load = { low: number; high: number; peak: number }
 /** The training load, which changes slowly, and the recovery load, which changes quickly, in XSS a day. */
 export type Loads = { tl: Load; rl: Load }
 
-/** The days in which each part of a load falls to about a third. */
+/** The days after which each part of a load has fallen to about a third. */
 const TRAINING_DAYS: Load = { low: 42, high: 20, peak: 12 }
 const RECOVERY_DAYS: Load = { low: 7, high: 9, peak: 6 }
 
@@ -15,7 +15,7 @@ export function makeLoads(daily: Load): Loads {
   return { tl: { ...daily }, rl: { ...daily } }
 }
 
-/** Returns the loads after `ms` without training; a recovery load is at least a share of the training load (note 40). */
+/** Returns the loads after `ms` without training; the recovery load stays at least a share of the training load (note 40). */
 export function rest(loads: Loads, ms: number): Loads {
   const days = Math.max(0, ms) / DAY
   const fade = (load: Load, fading: Load) => mapLoad((part) => load[part] * Math.exp(-days / fading[part]))
@@ -47,7 +47,7 @@ export function freshnessOf(loads: Loads): string {
   const training = totalOf(loads.tl)
   const share = training > 0 ? formOf(loads) / training : 0
   if (training < 4) return 'Detraining'
-  // The least recovery load leaves 0.13 at most.
+  // With the smallest recovery load, the share is at most 0.13.
   if (share > 0.1) return 'Very fresh'
   if (share > -0.1) return 'Fresh'
   return share > -0.6 ? 'Tired' : 'Very tired'
@@ -56,10 +56,10 @@ export function freshnessOf(loads: Loads): string {
 /** A fitness signature: ftp, ltp and pp in watts, hie in kilojoules. */
 export type Signature = { ftp: number; ltp: number; hie: number; pp: number }
 
-/** The properties of a rider: weight, the signature without training, the usual daily load. */
+/** A rider's properties: weight, the signature without training, and the usual daily load. */
 export type Body = { weightKg: number; base: Signature; daily: Load }
 
-/** Returns the body of a rider; another seed gives a larger or smaller one. */
+/** Returns a rider's body; each seed gives a larger or smaller one. */
 export function bodyOf(seed: number): Body {
   const size = 1 + ((Math.abs(seed) % 7) - 3) * 0.04
   return {
@@ -69,7 +69,7 @@ export function bodyOf(seed: number): Body {
   }
 }
 
-/** Returns the signature of a rider at these loads: more training load, more power. */
+/** Returns a rider's signature at these loads: more training load gives more power. */
 export function signatureAt({ base }: Body, { tl }: Loads): Signature {
   const gain = Math.tanh(totalOf(tl) / 60)
   return makeSignature({
@@ -84,13 +84,13 @@ export function scaleSignature({ ftp, ltp, hie, pp }: Signature, factor: number)
   return makeSignature({ ftp: ftp * factor, ltp: ltp * factor, hie: hie * factor, pp: pp * factor })
 }
 
-/** Makes a signature with the precision of recorded ones: ten decimals, and a whole Peak Power. */
+/** Makes a signature with the precision of recorded signatures: ten decimals, and a whole Peak Power. */
 export function makeSignature({ ftp, ltp, hie, pp }: Signature): Signature {
   const tenDecimals = (value: number) => Math.round(value * 1e10) / 1e10
   return { ftp: tenDecimals(ftp), ltp: tenDecimals(ltp), hie: tenDecimals(hie), pp: Math.round(pp) }
 }
 
-/** The energy left above threshold: `balanceJ` joules of `signature.hie`. */
+/** The remaining energy above threshold: `balanceJ` joules of `signature.hie`. */
 type Reserve = { balanceJ: number }
 
 export function makeReserve(signature: Signature): Reserve {
@@ -98,8 +98,8 @@ export function makeReserve(signature: Signature): Reserve {
 }
 
 /**
- * Rides `seconds` at `watts` and returns the maximal power available afterwards, W: it falls from Peak Power towards Threshold Power above
- * threshold, and recovers below.
+ * Rides `seconds` at `watts` and returns the maximal power available afterwards, W. Above threshold, it falls from Peak Power towards
+ * Threshold Power; below, it recovers.
  */
 export function spendReserve(reserve: Reserve, signature: Signature, watts: number, seconds = 1): number {
   const full = signature.hie * 1_000

@@ -4,16 +4,16 @@ import { DAY, HOUR, MINUTE } from '../../kit/time.ts'
 import { drawBell, drawBetween, drawEven, drawOne, makeRandom, makeWord, type Random } from './random.ts'
 import { drawKindName, type RideKind } from './ride-kinds.ts'
 
-/** A time zone, and its style in the service: 1 = offset from UTC, 2 = abbreviation, 3 = zone name. */
+/** A time zone and its style in the service: 1 = offset from UTC, 2 = abbreviation, 3 = zone name. */
 export type Zone = { style: 1 | 2 | 3; name: string }
 
-/** One activity of the past, before its samples are simulated. */
+/** A past activity before its samples are simulated. */
 export type PlannedActivity = ReturnType<typeof planOne>
 
-/** About three years, ending with yesterday. */
+/** The length of the history, ms: about three years, ending yesterday. */
 const HISTORY_MS = 3 * 365 * DAY
 
-/** A rider's home: outdoor activities begin near it (degrees), and all begin at usual hours of its time zone. */
+/** A rider's home: outdoor activities begin near it (degrees), and all activities begin at usual hours of its time zone. */
 export type Home = Readonly<{ zone: string; lat: number; lng: number }>
 
 const TORONTO: Home = { zone: 'America/Toronto', lat: 43.6532, lng: -79.3832 }
@@ -28,7 +28,7 @@ const HOMES: readonly Home[] = [
   { zone: 'Europe/Berlin', lat: 52.52, lng: 13.405 },
 ]
 
-/** Returns the home in a time zone, by default the one in Toronto. Throws ConfigError `sandbox_home` for a zone without one. */
+/** Returns the home in a time zone, by default the home in Toronto. Throws ConfigError `sandbox_home` for a zone without a home. */
 export function homeIn(zone = TORONTO.zone): Home {
   const home = HOMES.find((each) => each.zone === zone)
   if (home) return home
@@ -36,7 +36,7 @@ export function homeIn(zone = TORONTO.zone): Home {
   throw new ConfigError('sandbox_home', `the sandbox has no home in "${zone}"; choose one of ${zones}`)
 }
 
-/** The zone of an activity as the service writes it when set to send zones. */
+/** The zone of an activity as the service writes it if it is set to send zones, with weights. */
 const ZONES: ReadonlyArray<readonly [Zone, number]> = [
   [{ style: 3, name: TORONTO.zone }, 60],
   [{ style: 3, name: 'UTC' }, 8],
@@ -46,9 +46,8 @@ const ZONES: ReadonlyArray<readonly [Zone, number]> = [
 ]
 
 /**
- * Plans `count` activities spread over three years up to the day before `todayMs` (midnight UTC), oldest first: long
- * rides on weekends, hard ones on Tuesdays and Thursdays, some runs; none over `longestActivitySeconds`. The same seed, day and
- * home give the same plan.
+ * Plans `count` activities over three years up to the day before `todayMs` (midnight UTC), oldest first: long rides at weekends, hard rides
+ * on Tuesdays and Thursdays, some runs; none is longer than `longestActivitySeconds`. The same seed, day and home give the same plan.
  */
 export function planHistory(input: {
   seed: number
@@ -100,14 +99,14 @@ function planOne(place: { seed: string; from: number; room: number }, random: Ra
     indoor,
     activityType: running ? 'Running' : drawType(indoor, random),
     zone: drawOne(random, ZONES),
-    // Words with accents and signs as a rule; one in fifteen is all digits, as head units name files.
+    // Usually words with accents and punctuation; one in fifteen is all digits, as head units name files.
     name: random() < 0.07 ? String(Math.floor(startMs / 1_000)) : drawKindName(random, kind),
     // Six in ten are null, as in published lists.
     description: random() < 0.6 ? null : drawEven(random, DESCRIPTIONS),
   }
 }
 
-/** Draws a day of the slot, weekends with a higher chance; in a slot shorter than a day, a time. */
+/** Draws a day of the slot, with a higher chance for weekends; in a slot shorter than a day, draws a time. */
 function drawDay(place: { from: number; room: number }, random: Random): number {
   if (place.room < DAY) return place.from + random() * Math.max(0, place.room - 3 * HOUR)
   const days = Math.max(1, Math.floor(place.room / DAY))
@@ -119,7 +118,7 @@ function drawDay(place: { from: number; room: number }, random: Random): number 
   return drawOne(random, choices)
 }
 
-/** Hard kinds on Tuesdays and Thursdays, easier ones on other days, by their weights. */
+/** Weights of the kinds: hard rides on Tuesdays and Thursdays, easier rides on other days. */
 const HARD_KINDS: ReadonlyArray<readonly [RideKind, number]> = [
   ['intervals', 4],
   ['tempo', 3],

@@ -1,7 +1,7 @@
 /** A source of numbers in [0, 1), determined by its seed. */
 export type Random = () => number
 
-/** Makes a random source whose seed is the text of its parts. */
+/** Makes a random source; its seed is the joined text of the parts. */
 export function makeRandom(...parts: Array<string | number>): Random {
   let state = hash(parts.join('\u0001'))
   return () => {
@@ -12,7 +12,7 @@ export function makeRandom(...parts: Array<string | number>): Random {
   }
 }
 
-/** Draws from an approximate normal distribution with mean 0 and deviation 1 (a sum of four draws). */
+/** Draws from an approximate normal distribution with mean 0 and standard deviation 1 (a sum of four draws). */
 export function drawBell(random: Random): number {
   return (random() + random() + random() + random() - 2) * 1.7320508
 }
@@ -36,13 +36,13 @@ export function drawEven<T>(random: Random, choices: readonly T[]): T {
   return choices[Math.floor(random() * choices.length)] as T
 }
 
-/** Makes a word of `length` lower-case letters and digits from a seed, like the identifiers in paths. */
+/** Makes a word of `length` lower-case letters and digits, like the identifiers in paths. */
 export function makeWord(random: Random, length: number): string {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
   return Array.from({ length }, () => letters[Math.floor(random() * letters.length)]).join('')
 }
 
-/** FNV-1a over the text, 32 bits. */
+/** Computes the 32-bit FNV-1a hash of a text. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)

@@ -3,14 +3,14 @@ import { drawBetween, drawEven, type Random } from './random.ts'
 
 export type RideKind = 'recovery' | 'endurance' | 'tempo' | 'intervals' | 'sprints' | 'race'
 
-/** A stretch of riding: seconds, and its power as a share of Threshold Power. */
+/** A part of a ride: its seconds, and its power as a share of Threshold Power. */
 type Block = readonly [seconds: number, ofFtp: number]
 
 type Kind = {
   names: readonly string[]
-  /** The expected load: intensity as a share of Threshold Power, and the shares of high and peak. */
+  /** the expected load: intensity as a share of Threshold Power, and the shares of high and peak */
   load: readonly [intensity: number, high: number, peak: number]
-  /** The blocks repeated between warm-up and cool-down. */
+  /** the blocks that are repeated between warm-up and cool-down */
   blocks: (random: Random, signature: Signature) => readonly Block[]
 }
 
@@ -73,14 +73,14 @@ export function drawKindName(random: Random, kind: RideKind): string {
   return drawEven(random, KINDS[kind].names)
 }
 
-/** Returns the expected load of an activity, in XSS; its samples give the exact one. */
+/** Returns the expected load of an activity, in XSS; its samples give the exact load. */
 export function expectedLoad(activity: { kind: RideKind; seconds: number }): Load {
   const [intensity, high, peak] = KINDS[activity.kind].load
   const total = (activity.seconds / 3_600) * 100 * intensity * intensity
   return { low: total * (1 - high - peak), high: total * high, peak: total * peak }
 }
 
-/** A stretch of riding at one power; `targeted` when a trainer workout sets it. */
+/** A part of a ride at one power; `targeted` if a trainer workout sets it. */
 export type Effort = { seconds: number; watts: number; targeted: boolean }
 
 /** Plans a ride of `seconds`: warm-up, blocks of its kind, cool-down. Every second is covered. */

@@ -8,13 +8,13 @@ export type Ride = Pick<PlannedActivity, 'startMs' | 'seconds' | 'kind' | 'runni
   seed: number | string
   signature: Signature
   home: Home
-  /** Whether the ride reaches the limit and so proves a new signature. */
+  /** whether the ride reaches the limit and so proves a new signature */
   breakthrough: boolean
 }
 
 const METRES_PER_DEGREE = 111_320
 
-/** Simulates a ride second by second: power within the available power, and all that follows from it by physics. */
+/** Simulates a ride second by second: power within the available power, and everything that follows from the power by physics. */
 export function simulateTrack(ride: Ride): Track {
   const random = makeRandom(ride.seed, 'track')
   const track = makeTrack(ride.seconds)
@@ -57,7 +57,7 @@ function rideEfforts(ride: Ride, efforts: Effort[], track: Track, random: Random
   }
 }
 
-/** Sets times one second apart; one outdoor ride in five has a few pauses of recording and single lost seconds. */
+/** Sets times one second apart; one in five outdoor rides has a few recording pauses and single lost seconds. */
 function fillTimes(ride: Ride, track: Track): void {
   const random = makeRandom(ride.seed, 'pauses')
   const pauses = new Map<number, number>()
@@ -73,7 +73,7 @@ function fillTimes(ride: Ride, track: Track): void {
   }
 }
 
-/** Sets speed, distance, height and, outdoors, places on the loop that the rider can finish in time. */
+/** Sets speed, distance, height and, outdoors, positions on the loop that the rider can finish in time. */
 function fillRoad(ride: Ride, track: Track): void {
   let road = LEVEL
   let metres = moveAlong(road, ride, track)
@@ -104,30 +104,33 @@ function fillRoad(ride: Ride, track: Track): void {
   }
 }
 
-/** Draws the wind of a ride, m/s, and the direction that it comes from, radians from north. */
+/** Draws the wind of a ride: its speed, m/s, and the direction that it comes from, radians from north. */
 export function drawWind({ seed, indoor }: Pick<Ride, 'seed' | 'indoor'>) {
   const random = makeRandom(seed, 'wind')
   return { speed: indoor ? 0 : drawBetween(random, 0, 4), from: random() * 2 * Math.PI }
 }
 
-/** A rider of 72 kg, whose bicycle weighs 10 kg. */
+/** The mass of the rider, and of the rider with a bicycle of 10 kg, kg. */
 const RIDER_KG = 72
 const KG = RIDER_KG + 10
-/** The shares of the power that the chain passes on, and of the weight that rolling takes; half the density of air times drag area, kg/m. */
+/**
+ * The share of the power that the chain transmits; the rolling resistance as a share of the weight; half the density of air times drag area,
+ * kg/m.
+ */
 const CHAIN = 0.975
 const ROLLING = 0.005
 const DRAG = 0.6 * 0.32
-/** J that a runner needs for each kg and metre, and how much more on a slope. */
+/** The energy of a runner per kg and metre, J, and how much a slope adds to it. */
 const STRIDE = 0.8
 const CLIMBING = 4
-/** How much position, tyres and clothes can multiply what rolling, air and strides take. */
+/** The range in which position, tyres and clothes can multiply rolling resistance, drag and strides. */
 const NEEDS = [0.6, 1.65] as const
-/** No rider stands, m/s. */
+/** The lowest speed, m/s: no rider stands still. */
 const MIN_SPEED = 0.6
 
 /**
- * Sets speed and distance along a road, and returns the metres. A cyclist's power that rolling, air and slope do not take becomes kinetic
- * energy; a runner's pace follows the power.
+ * Sets speed and distance along a road, and returns the metres. A cyclist's power that is not used for rolling, air and slope becomes
+ * kinetic energy; a runner's pace follows the power.
  */
 function moveAlong(road: Road, ride: Ride, track: Track, need = 1): number {
   const wind = drawWind(ride)
@@ -158,8 +161,8 @@ function sectionAt({ sectionM, slopes }: Road, metres: number): number {
 const COLUMNS = ['unixMs', 'power', 'cad', 'hr', 'alt', 'spd', 'lat', 'lng', 'dist', 'tgt'] as const
 
 /**
- * The recording of a bike computer, one place for each second of riding; NaN without a value. `unixMs` jumps where recording paused. Units:
- * W, turns and beats a minute, metres above the sea, m/s, degrees, metres since the start, and the W of a trainer workout.
+ * The recording of a bike computer, one place for each second of riding; NaN without a value. `unixMs` jumps where the recording paused.
+ * Units: W, rpm, bpm, metres above sea level, m/s, degrees, metres since the start, and the W of a trainer workout.
  */
 export type Track = Record<(typeof COLUMNS)[number], Float64Array>
 
@@ -173,7 +176,10 @@ export function at(column: Float64Array, place: number): number {
   return column[place] as number
 }
 
-/** A loop from home and back, in sections of equal length: slope as a share, direction in radians from north, height where each begins. */
+/**
+ * A loop that begins and ends at home, in sections of equal length: slope as a share, direction in radians from north, and height where each
+ * section begins.
+ */
 type Road = {
   lengthM: number
   sectionM: number
@@ -183,19 +189,19 @@ type Road = {
 }
 
 const FAR = Number.POSITIVE_INFINITY
-/** The road of a trainer. */
+/** The road of an indoor trainer. */
 const LEVEL: Road = { lengthM: FAR, sectionM: FAR, slopes: [0], headings: [0], heights: [0] }
 
-/** Each loop of a home is an eighth longer than the one before, so that every ride fits one; long rides go round several times. */
+/** Each loop of a home is an eighth longer than the one before, so that every ride fits a loop; long rides go round several times. */
 const GROWTH = 1.125
 const MIN_LOOP_M = 600
 const MAX_LOOP_M = 110_000
 const SECTION_M = 20
-/** The waves that add up: slope, or angle in radians, by length in metres. */
+/** Waves that are added up: slope, or angle in radians, by length in metres. */
 const HILLS = { 12000: 0.027, 6000: 0.027, 2900: 0.022, 1300: 0.012 }
 const BENDS = { 30000: 0.7, 9000: 0.6, 3500: 0.5, 1400: 0.5, 600: 0.35 }
 
-/** Makes the loop of a home whose length is nearest to a ride of `metres`; the same on every day. */
+/** Makes the loop of a home whose length is nearest to a ride of `metres`; the loop is the same on every day. */
 function makeRoad(home: Home, metres: number): Road {
   const wanted = Math.max(MIN_LOOP_M, metres / Math.ceil(metres / MAX_LOOP_M))
   const number = Math.round(Math.log(wanted) / Math.log(GROWTH))
@@ -203,7 +209,8 @@ function makeRoad(home: Home, metres: number): Road {
   const sections = 2 * Math.round(lengthM / SECTION_M / 2)
   const sectionM = lengthM / sections
   const random = makeRandom('road', home.zone, number)
-  // Whole waves end where they began. A line of two like halves, the second turned round, comes home: bends are even in number.
+  // Whole waves end where they began. A line of two equal halves, with the second half turned round, returns home, so the number of bends is
+  // even.
   const addWaves = (waves: object, like: 1 | 2) => {
     const drawn = Object.entries(waves).map(([waveM, size], index, { length }) => ({
       size: size * drawBetween(random, 0.6, 1),

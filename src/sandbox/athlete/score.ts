@@ -4,7 +4,7 @@ import { at, type Track } from './ride.ts'
 const SCORED_COLUMNS = ['raw', 'power', 'mpa', 'low', 'high', 'peak', 'rate'] as const
 
 /**
- * A track as the service scores it, second by second: `raw` watts after scaling, `power` as the mean of five seconds, the power available
+ * A track as the service scores it, second by second: `raw` watts after scaling, `power` as the mean of five seconds, the available power
  * (`mpa`), running totals of the load (`low`, `high`, `peak`), and the smoothed load an hour as `rate`.
  */
 export type Scored = { track: Track; signature: Signature } & Record<
@@ -15,8 +15,8 @@ export type Scored = { track: Track; signature: Signature } & Record<
 const SMOOTHING_SECONDS = 5
 
 /**
- * Scores a track with a signature. An hour at Threshold Power is 100; power above threshold counts as high, and near the available power
- * increasingly as peak. `scale` multiplies every watt first.
+ * Scores a track with a signature. An hour at Threshold Power scores 100; power above threshold counts as high and, near the available
+ * power, increasingly as peak. `scale` multiplies all watts first.
  */
 export function scoreTrack(track: Track, signature: Signature, scale = 1): Scored {
   const length = track.power.length
@@ -51,12 +51,12 @@ export function scoreTrack(track: Track, signature: Signature, scale = 1): Score
   return scored
 }
 
-/** Returns the load of a track, at the end of its running totals. */
+/** Returns the load of a track, which is the end of its running totals. */
 export function loadOf(scored: Scored): Load {
   return mapLoad((part) => scored[part].at(-1) ?? 0)
 }
 
-/** Moves the running totals of a load so that they end at the load that the rider's training load got for the activity. */
+/** Scales the running totals of a load so that they end at the load by which the activity changed the rider's training load. */
 export function endAt(scored: Scored, load: Load): Scored {
   const moved = (['low', 'high', 'peak'] as const).map((part) => {
     const totals = scored[part]
@@ -73,12 +73,12 @@ function trailingMean(raw: Float64Array, place: number): number {
   return sum / (place - from + 1)
 }
 
-/** The sums of a track, see sumTrack. */
+/** The totals of a track, see sumTrack. */
 export type Totals = ReturnType<typeof sumTrack>
 
 /**
- * Sums a scored track up: seconds, watts, turns a minute, metres, kilometres, kilojoules; `hardest` is a load an hour. Averages are over
- * recorded seconds.
+ * Computes the totals of a scored track in seconds, watts, rpm, metres, kilometres and kilojoules; `hardest` is a load an hour. Averages are
+ * over recorded seconds.
  */
 export function sumTrack(scored: Scored) {
   const { track, signature } = scored
@@ -102,7 +102,7 @@ export function sumTrack(scored: Scored) {
   }
   const { low: xlss, high: xhss, peak: xpss } = loadOf(scored)
   return {
-    // Two fewer than the samples, as in recorded answers.
+    // Two less than the number of samples, as in recorded answers.
     duration: Math.max(0, length - 2),
     elapsedSeconds: length === 0 ? 0 : Math.round((at(track.unixMs, last) - at(track.unixMs, 0)) / 1_000) + 1,
     maxPower: totals.max,

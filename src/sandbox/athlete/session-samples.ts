@@ -2,17 +2,17 @@ import { makeRandom } from './random.ts'
 import { at } from './ride.ts'
 import type { Scored } from './score.ts'
 
-/** One second as the service sends it (session_data entry). */
+/** One second as the service sends it (an entry of session_data). */
 type WireSample = Record<string, number | string | null>
 
-/** The fields that the recording of one activity adds, or leaves null, beyond those of every recorded answer. */
+/** The fields that the recording of an activity adds to those of every recorded answer, or leaves null. */
 type Traits = Record<'raw' | 'parts' | 'scaled' | 'proximity' | 'nulls' | 'strapless', boolean>
 
 /**
- * Makes the samples of a scored track second by second: `unix_time` in ms, `time` in seconds since the start, `spd` in metres an hour,
- * `dist` in running metres, `wexp` in running kJ, `tws` as a running total that ends at the summary's `xss`, `mm` as a share
- * of `mpa` and `mmp0s` as the watts left below it. `plain` leaves the oddities of recordings out; `texts` writes power and
- * distance as texts in every tenth second; `extra` fields go into every entry.
+ * Makes the samples of a scored track, second by second: `unix_time` in ms, `time` in seconds since the start, `spd` in metres an hour,
+ * `dist` in cumulative metres, `wexp` in cumulative kJ, `tws` as a cumulative total that ends at the summary's `xss`, `mm` as a share of
+ * `mpa`, and `mmp0s` as the watts left below `mpa`. `plain` leaves out the oddities of recordings; `texts` writes power and distance as
+ * texts in every tenth second; `extra` fields are added to every entry.
  */
 export function makeSamples(
   scored: Scored,
@@ -64,7 +64,7 @@ export function makeSamples(
   })
 }
 
-/** Samples of an uploaded file come back as they were recorded. */
+/** Samples of an uploaded file are returned as they were recorded. */
 const PLAIN: Partial<Traits> = { raw: true }
 
 function drawTraits(seed: number | string): Traits {

@@ -3,20 +3,20 @@ import { formOf, freshnessOf, type Load, totalOf } from './fitness-model.ts'
 import { drawOne, makeRandom } from './random.ts'
 import type { Totals } from './score.ts'
 
-/** A serialised PHP DateTime (start_date object); the style of its zone is 1, 2 or 3, see Zone. */
+/** A serialised PHP DateTime (a start_date object); `timezone_type` is 1, 2 or 3, see Zone. */
 export type StartDate = { date: string; timezone_type: number; timezone: string }
 
 export type Summary = Record<string, unknown>
 
-/** The input of a summary besides the totals of the samples. */
+/** The input of a summary in addition to the totals of the samples. */
 type SummaryFacts = Activity & {
   startDate: StartDate
   indoor: boolean
-  /** The day of the progression, YYYY-MM-DD. */
+  /** the day of the progression, YYYY-MM-DD */
   day: string
 }
 
-/** The values for no breakthrough in recorded answers, with their chances here. */
+/** The values that recorded answers have without a breakthrough, with their weights here. */
 const NO_BREAKTHROUGH: ReadonlyArray<readonly [number | null, number]> = [
   [0, 86],
   [-1, 10],
@@ -24,8 +24,8 @@ const NO_BREAKTHROUGH: ReadonlyArray<readonly [number | null, number]> = [
 ]
 
 /**
- * Makes the summary of an activity (Activity detail, `summary`): `duration` in seconds, `distance` in km,
- * `difficulty` the greatest `xds` of the samples.
+ * Makes the summary of an activity (Activity detail, `summary`): `duration` in seconds, `distance` in km, `difficulty` as the greatest `xds`
+ * of the samples.
  */
 export function makeSummary(facts: SummaryFacts, totals: Totals): Summary {
   const random = makeRandom(facts.seed, 'summary')

@@ -1,12 +1,12 @@
 import { DAY } from '../../kit/time.ts'
 import { makeReserve, type Signature, spendReserve } from './fitness-model.ts'
 
-/** The target of a designed interval: a share of Threshold, Lower Threshold or Peak Power, or a fall of the available power. */
+/** The target of a designed interval: a share of Threshold, Lower Threshold or Peak Power, or a drop of the available power. */
 export type Target =
   | { of: 'ftp' | 'ltp' | 'pp'; share: number }
   | { of: 'mpa'; share: number; downTo: number }
 
-/** One interval of the workout designer; `rest` is a share of Threshold Power. */
+/** An interval of the workout designer; `rest` has a share of Threshold Power. */
 export type DesignedInterval = {
   name: string
   target: Target
@@ -19,7 +19,7 @@ export type Workout = {
   path: string
   name: string | null
   description: string
-  /** Milliseconds since 1970. */
+  /** ms since 1970 */
   modifiedMs: number
   intervals: DesignedInterval[]
   difficulty: number
@@ -36,7 +36,7 @@ function intervals(target: Target, seconds: number, count: number, rest: [share:
   return [warmUp, block, coolDown]
 }
 
-/** What every rider sees. */
+/** The default workouts, which every rider sees. */
 export const DEFAULT_WORKOUTS: readonly Design[] = [
   {
     path: 'df0easyspin00001',
@@ -68,7 +68,7 @@ export const DEFAULT_WORKOUTS: readonly Design[] = [
   },
 ]
 
-/** What each rider has; the paths of a second rider begin otherwise. */
+/** The own workouts of each rider; a second rider's paths begin differently. */
 export const OWN_WORKOUTS: readonly Design[] = [
   {
     path: 'own0tempo0000001',
@@ -93,14 +93,14 @@ export const OWN_WORKOUTS: readonly Design[] = [
   },
 ]
 
-/** Returns the workouts of designs: the first is changed last, at `newestMs`, each other a day before. */
+/** Makes workouts from designs: the first was changed last, at `newestMs`, each other a day before the previous one. */
 export function datedWorkouts(designs: readonly Design[], newestMs: number): Workout[] {
   return designs.map((design, i) => ({ ...design, modifiedMs: newestMs - i * DAY, deleted: false }))
 }
 
 /**
- * Resolves a workout for a signature (GET /oauth/workout/<path>) into its sets, in watts and seconds. An interval with a target of available power ends when that has fallen
- * far enough, so its repetitions differ: they become several sets with one name and index.
+ * Resolves a workout for a signature (GET /oauth/workout/<path>) into its sets, in watts and seconds. An interval with a target of available
+ * power ends when that power has dropped far enough, so its repetitions differ: they become several sets with the same name and index.
  */
 export function resolveSets(workout: Workout, signature: Signature) {
   return workout.intervals.flatMap((interval, index) => {
@@ -131,7 +131,7 @@ function restOf(interval: DesignedInterval, signature: Signature) {
   }
 }
 
-/** Returns the length of each repetition, in steps of five seconds, at most as designed. */
+/** Returns the length of each repetition, in steps of five seconds, up to the designed length. */
 function fadingSeconds(
   interval: DesignedInterval,
   target: { share: number; downTo: number },

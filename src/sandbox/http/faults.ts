@@ -4,7 +4,7 @@ import { sleep } from '../../kit/time.ts'
 import type { Random } from '../athlete/random.ts'
 import { html, makeReply, type Reply, SIGN_IN_PAGE } from './reply.ts'
 
-/** A planned failure (POST /_sandbox/faults); `path` is a regular expression on the path without query. */
+/** A planned failure (POST /_sandbox/faults); `path` is a regular expression for the path without the query. */
 export const faultSchema = z.strictObject({
   method: z.string().optional(),
   path: z
@@ -17,13 +17,13 @@ export const faultSchema = z.strictObject({
   body: z.unknown().optional(),
   times: z.union([z.number().int().positive(), z.literal('always')]).default(1),
   probability: z.number().min(0).max(1).default(1),
-  /** How long `slow` takes for the whole body, ms. */
+  /** how long `slow` takes for the whole body, ms */
   duration_ms: z.number().int().positive().default(2_000),
 })
 
 export type Fault = z.infer<typeof faultSchema> & { id: number; hits: number }
 
-/** Finds the first planned failure for a request, and counts the hit. */
+/** Finds the first planned failure that matches a request, and counts the hit. */
 export function useFault(faults: Fault[], request: { method: string; path: string }, random: Random) {
   for (const fault of faults) {
     if (fault.times !== 'always' && fault.hits >= fault.times) continue
@@ -44,7 +44,7 @@ function compile(text: string): RegExp | undefined {
   }
 }
 
-/** Sends an answer whole, and closes the connection after the request is read: a client that still writes would lose the answer. */
+/** Sends a whole answer, and ends the connection only after the request is read: a client that is still writing would lose the answer. */
 export function sendReply(response: ServerResponse, reply: Reply): void {
   const { req } = response
   writeHead(response, reply)
@@ -90,7 +90,7 @@ function cut(response: ServerResponse, reply: Reply): void {
   response.write(half, () => response.destroy())
 }
 
-/** The number of parts in which a slow answer comes. */
+/** The number of parts in which a slow answer is sent. */
 const TRICKLES = 20
 
 async function trickle(

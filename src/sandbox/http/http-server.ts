@@ -9,7 +9,7 @@ import { checkRequest, deviate } from './strict.ts'
 
 const STEERING = '/_sandbox/'
 
-/** Answers a request by its route, or with a fault that is set. `signal` ends every pause when the sandbox closes. */
+/** Answers a request by its route, or with a planned failure. `signal` ends every pause when the sandbox closes. */
 export async function answerMessage(
   { world, routes }: { world: World; routes: readonly Route[] },
   message: IncomingMessage,
@@ -35,7 +35,7 @@ export async function answerMessage(
 async function runRoute(world: World, found: ReturnType<typeof findRoute>, request: Request) {
   if ('allowed' in found) {
     if (!request.path.startsWith(STEERING))
-      deviate(world, request.method, 'an address or method of no endpoint')
+      deviate(world, request.method, 'an address or method without an endpoint')
     if (found.allowed.length === 0) return refuse(404, 'no such address')
     return refuse(405, 'wrong method', { allow: found.allowed.join(', ') })
   }
@@ -52,12 +52,12 @@ async function runRoute(world: World, found: ReturnType<typeof findRoute>, reque
 /** The parts of the path that a pattern names, percent-decoded. */
 export type Params = Readonly<Record<string, string>>
 
-/** One line of the table of routes; `:name` in the pattern stands for one part of the path. */
+/** A row of the route table; `:name` in the pattern stands for one part of the path. */
 export type Route = {
   method: string
   pattern: string
   answer: (world: World, request: Request, params: Params) => Promise<Reply> | Reply
-  /** what it does, for the table of the steering routes */
+  /** what the route does, for the table of the steering routes */
   about?: string
 }
 
@@ -68,7 +68,7 @@ export type RiderAnswer = (
   params: Params,
 ) => Promise<Reply> | Reply
 
-/** Finds the route of a request; `allowed` lists the methods of a known path when the method is wrong. */
+/** Finds the route of a request; `allowed` lists the methods of a known path if the method is wrong. */
 function findRoute(routes: readonly Route[], request: { method: string; path: string }) {
   const allowed: string[] = []
   for (const route of routes) {
@@ -86,7 +86,7 @@ function matchPath(pattern: string, path: string): Params | undefined {
   return found ? Object.fromEntries(parts.map(([name, value]) => [name, percentDecode(value)])) : undefined
 }
 
-/** Decodes percent signs; a text with one that starts no byte stays as it is. */
+/** Decodes percent escapes; returns a text with an invalid escape unchanged. */
 export function percentDecode(text: string): string {
   try {
     return decodeURIComponent(text)

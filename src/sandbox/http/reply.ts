@@ -1,4 +1,4 @@
-/** An answer that is not sent yet, so that a planned failure can cut or drop it. */
+/** An answer that has not been sent yet, so that a planned failure can cut or drop it. */
 export type Reply = { status: number; headers: Record<string, string>; body: Buffer }
 
 export function makeReply(
@@ -11,16 +11,16 @@ export function makeReply(
   return { status, headers: { 'content-type': type, ...headers }, body: bytes }
 }
 
-/** Makes a JSON answer of a value, or of a body that is already written. */
+/** Makes a JSON answer from a value, or from a body that is already written. */
 export function json(status: number, value: unknown, headers: Reply['headers'] = {}): Reply {
   const body = Buffer.isBuffer(value) ? value : writeJson(value)
   return makeReply(status, 'application/json; charset=utf-8', body, headers)
 }
 
-/** The characters that PHP escapes and JSON.stringify does not; an escape sequence counts as one. */
+/** Characters that PHP escapes but JSON.stringify does not; an escape sequence counts as one character. */
 const PHP_ESCAPES = /\\.|[/'&<>\u0080-\uffff]/g
 
-/** Formats JSON as the service's PHP does: ASCII only, without characters special in HTML. */
+/** Formats JSON as the service's PHP does: ASCII only, with the special characters of HTML escaped. */
 export function writeJson(value: unknown): string {
   return JSON.stringify(value).replace(PHP_ESCAPES, (text) => {
     if (text === '/') return '\\/'
@@ -31,13 +31,13 @@ export function writeJson(value: unknown): string {
   })
 }
 
-/** Makes an HTML page; it may not be framed or kept. */
+/** Makes an HTML page that may not be framed or cached. */
 export function html(status: number, page: string): Reply {
   const safety = { 'x-frame-options': 'DENY', 'cache-control': 'no-store' }
   return makeReply(status, 'text/html; charset=utf-8', page, safety)
 }
 
-/** The page of an expired web session; it comes with status 200. */
+/** The page of an expired web session, sent with status 200. */
 export const SIGN_IN_PAGE =
   '<!doctype html><html><head><title>Sign in</title></head><body>Please sign in.</body></html>'
 

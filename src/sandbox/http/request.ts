@@ -8,9 +8,9 @@ import { ReplyError, refuse } from './reply.ts'
 /** A request as the endpoints see it. `path` and `rawQuery` are still percent-encoded. */
 export type Request = ReturnType<typeof makeRequest>
 
-/** The largest upload; a day of riding recorded each second is some 5 MB. */
+/** The largest upload, bytes; a day of riding recorded every second is about 5 MB. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
-/** How long a request's body may take. */
+/** How long a request's body may take, ms. */
 const BODY_WITHIN_MS = 30 * SECOND
 
 export function makeRequest(message: IncomingMessage) {
@@ -24,13 +24,13 @@ export function makeRequest(message: IncomingMessage) {
     rawQuery,
     query: parseForm(rawQuery),
     message,
-    /** The scheme and host the client used, for addresses in answers. */
+    /** the scheme and host that the client used, for addresses in answers */
     origin:
       host && /^[\w.:[\]-]+$/.test(host) ? `http://${host}` : `http://127.0.0.1:${message.socket.localPort}`,
   }
 }
 
-/** Reads the whole body; a late one answers 408, a too large one 413. */
+/** Reads the whole body. Throws a ReplyError with 408 if the body is late, 413 if it is too large. */
 export async function readBody({ message }: Request): Promise<Buffer> {
   const reading = buffer(message)
   const refuseBody = (status: number, why: string) =>
@@ -44,17 +44,20 @@ export async function readBody({ message }: Request): Promise<Buffer> {
   return body
 }
 
-/** Reads a form body; the charset after the content type does not matter. */
+/** Reads a form body; a charset after the content type is ignored. */
 export async function readForm(request: Request): Promise<URLSearchParams> {
   return parseForm((await readBody(request)).toString('utf8'))
 }
 
-/** Parses a form: `+` and `%20` are spaces, a percent sign that starts no byte stays a percent sign. */
+/** Parses a form: `+` and `%20` are spaces; a percent sign that does not begin a byte stays a percent sign. */
 export function parseForm(body: string): URLSearchParams {
   return new URLSearchParams(body.replace(/\r?\n$/, ''))
 }
 
-/** Reads a JSON body that fits a schema, an empty one as `{}`; anything else answers 400 and names every wrong field. */
+/**
+ * Reads a JSON body and checks it with a schema; an empty body counts as `{}`. Otherwise throws a ReplyError with 400 that names every wrong
+ * field.
+ */
 export async function readChecked<Schema extends z.ZodType>(request: Request, schema: Schema) {
   const json = parseIfJson((await readBody(request)).toString('utf8').trim() || '{}')
   if (json === undefined) throw new ReplyError(refuse(400, 'the body is not JSON'))
@@ -64,13 +67,10 @@ export async function readChecked<Schema extends z.ZodType>(request: Request, sc
   throw new ReplyError(refuse(400, problems.join('; ')))
 }
 
-/** A multipart form that is read: the file, if it has one, and the names and values of the other parts. */
+/** A parsed multipart form: the file, if there is one, and the names and values of the other parts. */
 type UploadForm = { file: File | undefined; fields: Map<string, string> }
 
-/**
- * Reads a multipart form (POST /oauth/upload): the part named `file` is the file whatever its type, in any order with
- * the others. Any other body answers 400.
- */
+/** Reads a multipart form (POST /oauth/upload). The part named `file` is the file, whatever its type and position. Any other body gets 400. */
 export async function readUploadForm(request: Request): Promise<UploadForm> {
   const type = request.message.headers['content-type'] ?? ''
   const body = await readBody(request)

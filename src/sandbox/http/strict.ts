@@ -3,10 +3,11 @@ import type { World } from '../world.ts'
 import { ReplyError, refuse } from './reply.ts'
 import type { Request } from './request.ts'
 
-// What `--strict` knows of the service document. Everything else that a client sends is a deviation: it is counted and told, and has no effect.
+// What `--strict` knows of the service document. Everything else that a client sends is a deviation: it is counted and reported, and has no
+// effect.
 
 const SECONDS = /^-?\d+$/
-/** The query parameters by route, with what they may be. */
+/** The query parameters by route, with the pattern of their values. */
 const QUERY: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   'GET /oauth/authorize': { client_id: /./, redirect_uri: /./, response_type: /^code$/, state: /^/ },
   'GET /oauth/training_info': { format: /^(erg|zwo)$/ },
@@ -14,14 +15,14 @@ const QUERY: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   'GET /oauth/activity': { from: SECONDS, to: SECONDS, updated_from: SECONDS },
 }
 
-/** The form fields beside `grant_type`, by its value. */
+/** The form fields in addition to `grant_type`, by the value of `grant_type`. */
 const FORM: Readonly<Record<string, readonly string[]>> = {
   password: ['username', 'password'],
   refresh_token: ['refresh_token'],
   authorization_code: ['code', 'redirect_uri'],
 }
 
-/** Counts what a request of a strict sandbox has beyond the document, and tells each kind once. */
+/** In a strict sandbox, counts what a request has beyond the document, and reports each kind once. */
 export function deviate(world: World, where: string, what: string): void {
   if (!world.strict) return
   const said = `${where}: ${what}`
@@ -30,7 +31,7 @@ export function deviate(world: World, where: string, what: string): void {
   if (times === 0) world.strict(said)
 }
 
-/** Checks address, query and token of a request. Throws the answer to a token in the query, which the document does not have. */
+/** Checks the address, query and token of a request. Throws a refusal if the token is in the query, which the document does not allow. */
 export function checkRequest(world: World, where: string, { query, message }: Request): void {
   if (!world.strict) return
   const known = QUERY[where === 'POST /oauth/authorize' ? 'GET /oauth/authorize' : where] ?? {}
@@ -44,12 +45,12 @@ export function checkRequest(world: World, where: string, { query, message }: Re
     throw new ReplyError(refuse(401, 'the token comes in the Authorization header'))
 }
 
-/** Checks the client credentials, content type and fields of a request for tokens; tells whether they may be used. */
+/** Checks the client credentials, content type and fields of a token request. Reports whether the credentials may be used. */
 export function checkForm(world: World, { message }: Request, form: URLSearchParams): boolean {
   if (!world.strict) return true
   const where = 'POST /oauth/token'
   const { authorization = '', 'content-type': type = '' } = message.headers
-  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) deviate(world, where, 'a body that is no form')
+  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) deviate(world, where, 'a body that is not a form')
   const known = FORM[form.get('grant_type') ?? ''] ?? []
   for (const name of form.keys())
     if (name !== 'grant_type' && !known.includes(name)) deviate(world, where, `the form field ${name}`)
@@ -66,13 +67,13 @@ export function checkParts(world: World, names: Iterable<string>): void {
   for (const name of names) if (name !== 'name') deviate(world, 'POST /oauth/upload', `the part ${name}`)
 }
 
-/** The fields of an object of the document: a list for those without fields of their own. */
+/** The fields of an object in the document; true for a value without fields of its own. */
 type Shape = { readonly [name: string]: Shape | true }
 
 const named = (names: string): Shape => Object.fromEntries(names.split(' ').map((name) => [name, true]))
 const PARTS = named('ftp hie pp')
 
-/** The detail of an activity. */
+/** The fields of an activity's detail. */
 export const DETAIL: Shape = {
   ...named('success name description'),
   session_data: named('power unix_time mpa cad alt hr spd tgt lat lng dist tws xds'),
@@ -87,7 +88,7 @@ export const DETAIL: Shape = {
   },
 }
 
-/** Returns a value with the fields of the document alone. */
+/** Returns a value with only the fields of the document. */
 export function keepDocumented(value: unknown, shape: Shape | true): unknown {
   if (shape === true) return value
   if (Array.isArray(value)) return value.map((each) => keepDocumented(each, shape))

@@ -7,7 +7,7 @@ import { sameText } from './token.ts'
 
 const COOKIE = 'sandbox_session'
 
-/** Answers GET /oauth/authorize: the login page, or the consent screen for a rider who is signed in. */
+/** Answers GET /oauth/authorize with the login page, or with the consent screen if the rider is signed in. */
 export function answerAuthorize(world: World, request: Request): Reply {
   const query = checkQuery(world, request)
   if (!('client' in query)) return query
@@ -16,7 +16,7 @@ export function answerAuthorize(world: World, request: Request): Reply {
   return html(200, consentPage({ action: query.action, application: query.client.name, ...session }))
 }
 
-/** Answers the two forms of the authorize pages: signing in, and approving or denying. */
+/** Answers the two forms of the authorize pages: sign-in, and approve or deny. */
 export async function answerAuthorizeForm(world: World, request: Request): Promise<Reply> {
   const query = checkQuery(world, request)
   if (!('client' in query)) return query
@@ -39,8 +39,8 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
 }
 
 /**
- * Checks the query; `action` is the authorize address, the target of the forms. An unregistered client or redirect address gets a page, never a
- * redirect.
+ * Checks the query; `action` is the authorize address, to which the forms are sent. An unregistered client or redirect address gets a page,
+ * never a redirect.
  */
 function checkQuery(world: World, request: Request) {
   const client = world.clients.find(({ id }) => id === request.query.get('client_id'))
@@ -73,7 +73,7 @@ function findSession(world: World, request: Request): { username: string; csrf: 
   return own ? world.sessions.get(own.slice(COOKIE.length + 1)) : undefined
 }
 
-/** Redirects the browser; `state` goes back byte for byte. */
+/** Redirects the browser; `state` is returned byte for byte. */
 function sendBack(request: Request, redirectUri: string, answer: Record<string, string>): Reply {
   const parameters = Object.entries(answer).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   const state = request.rawQuery.split('&').find((pair) => pair.startsWith('state='))
@@ -86,7 +86,7 @@ function sendBack(request: Request, redirectUri: string, answer: Record<string, 
   return redirect(address.replace(/[^\x21-\x7e]+/gu, encodeURIComponent))
 }
 
-/** Returns the page where the rider signs in; the form goes back to the same address. */
+/** Returns the page on which the rider signs in; its form is sent to the same address. */
 function loginPage(input: { action: string; failed: boolean }): string {
   const note = input.failed ? '<p role="alert">Wrong username or password.</p>' : ''
   return page(
@@ -100,7 +100,7 @@ function loginPage(input: { action: string; failed: boolean }): string {
   )
 }
 
-/** Returns the page that names the application and the data it wants to see (GET /oauth/authorize). */
+/** Returns the page that names the application and the data that it asks for (GET /oauth/authorize). */
 function consentPage(input: { action: string; application: string; username: string; csrf: string }): string {
   return page(
     `Allow ${input.application}?`,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isLoopback } from '../../kit/loopback.ts'
 
-/** One permission a rider gave to one client. */
+/** A permission that a rider gave to a client. */
 export type Grant = { id: string; username: string; clientId: string }
 
 type Code = {
@@ -13,7 +13,7 @@ type Code = {
   used: boolean
 }
 
-/** Every grant, code and token issued. */
+/** All issued grants, codes and tokens. */
 export type GrantBook = {
   grants: Map<string, Grant>
   codes: Map<string, Code>
@@ -21,7 +21,7 @@ export type GrantBook = {
   refresh: Map<string, Pick<Code, 'grantId' | 'expiresMs' | 'used'>>
 }
 
-/** A program exchanges a code at once; a minute is enough for a person who pastes it. */
+/** Lifetime of a code, ms: a program exchanges a code at once, and a minute is enough for a person who pastes it. */
 const CODE_MS = 60_000
 
 export function recordGrant(book: GrantBook, input: Omit<Grant, 'id'>): Grant {
@@ -54,8 +54,8 @@ export function issueCode(
 }
 
 /**
- * Exchanges a code for a grant; undefined when it is unknown, expired, used, or bound to other values. A code that is used again ends its
- * grant (RFC 6749 §4.1.2).
+ * Exchanges a code for a grant; returns undefined if the code is unknown, expired, used, or bound to other values. A second use of a code
+ * revokes its grant (RFC 6749 §4.1.2).
  */
 export function redeemCode(
   book: GrantBook,
@@ -75,7 +75,7 @@ export function redeemCode(
   return grant
 }
 
-/** Marks a refresh token as used and returns its grant; undefined when it is unknown, used, expired or another client's. */
+/** Marks a refresh token as used and returns its grant; returns undefined if the token is unknown, used, expired or belongs to another client. */
 export function redeemRefresh(
   book: GrantBook,
   input: { token: string; clientId: string; nowMs: number; reuseRevokes: boolean },
@@ -91,21 +91,21 @@ export function redeemRefresh(
   return grant
 }
 
-/** Finds the grant of an access token; undefined when it is unknown, expired or revoked. */
+/** Finds the grant of an access token; returns undefined if the token is unknown, expired or revoked. */
 export function findBearer(book: GrantBook, token: string, nowMs: number): Grant | undefined {
   const access = book.access.get(token)
   if (!access || nowMs >= access.expiresMs) return undefined
   return book.grants.get(access.grantId)
 }
 
-/** Ends every access token now; refresh tokens stay valid. Returns how many were alive. */
+/** Expires all access tokens now; refresh tokens stay valid. Returns how many access tokens there were. */
 export function expireAccess(book: GrantBook): number {
   const alive = book.access.size
   book.access.clear()
   return alive
 }
 
-/** Ends every grant with its tokens, and every code. Returns how many grants there were. */
+/** Revokes all grants, with their tokens and codes. Returns how many grants there were. */
 export function revokeAll(book: GrantBook): number {
   const alive = book.grants.size
   for (const map of [book.grants, book.codes, book.access, book.refresh]) map.clear()
@@ -121,13 +121,13 @@ export function makeSecret(): string {
   return randomBytes(20).toString('hex')
 }
 
-/** A program that may request tokens, and its grants. */
+/** A program that may request tokens, and the grant types that it may use. */
 export type Client = {
   id: string
   secret: string
   name: string
   grants: ReadonlyArray<'password' | 'refresh_token' | 'authorization_code'>
-  /** Whether a redirect address is registered. */
+  /** Reports whether a redirect address is registered. */
   mayRedirect: (uri: string) => boolean
 }
 
@@ -147,10 +147,10 @@ const DEMO_APPLICATION: Client = {
   mayRedirect: isOfThisMachine,
 }
 
-/** A client that only this sandbox has. */
+/** A client that only this sandbox knows. */
 export type RegisteredClient = { id: string; secret: string; redirectUris?: readonly string[] }
 
-/** Returns the clients of a sandbox; a further one may use every grant, and its redirect addresses are compared exactly. */
+/** Returns the clients of a sandbox. A registered client may use every grant type, and its redirect addresses must match exactly. */
 export function clientsOf(further: readonly RegisteredClient[]): Client[] {
   const registered = further.map(({ id, secret, redirectUris = [] }) => ({
     ...{ id, secret, name: id },
@@ -160,7 +160,7 @@ export function clientsOf(further: readonly RegisteredClient[]): Client[] {
   return [...registered, PUBLIC_CLIENT, DEMO_APPLICATION]
 }
 
-/** Accepts any port and path on this machine, without fragment or credentials. */
+/** Reports whether an address is on this machine, with any port and path, without fragment or credentials. */
 function isOfThisMachine(uri: string): boolean {
   if (!URL.canParse(uri)) return false
   const { protocol, hostname, hash, username, password } = new URL(uri)

@@ -9,7 +9,7 @@ import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from '.
 
 type Refusal = { error: string; description: string; status?: number }
 
-/** Answers POST /oauth/token for the three grants; a refresh gives a new pair and ends the used refresh token. */
+/** Answers POST /oauth/token for the three grant types; a refresh returns a new pair and ends the used refresh token. */
 export async function answerToken(world: World, request: Request): Promise<Reply> {
   const form = await readForm(request)
   const { authorization } = request.message.headers
@@ -79,8 +79,8 @@ function samePassword(known: string, given: string): boolean {
 }
 
 /**
- * Finds the client of a token request: Basic credentials raw or percent-encoded (RFC 6749 §2.3.1), or client_id and client_secret in the
- * form. Undefined without a match.
+ * Finds the client of a token request, by Basic credentials, raw or percent-encoded (RFC 6749 §2.3.1), or by client_id and client_secret in
+ * the form. Returns undefined if no client matches.
  */
 function authenticateClient(
   clients: readonly Client[],

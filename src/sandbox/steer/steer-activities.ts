@@ -10,13 +10,13 @@ import { type Request, readChecked } from '../http/request.ts'
 import { type Activity, addActivity, changeActivity, hasSamples, isListed, type Rider } from '../rider.ts'
 import { findActivity, type World } from '../world.ts'
 
-/** The default age of a late activity. */
+/** The default age of a late activity, ms. */
 const LATE_MS = 400 * DAY
 
 /** The factor by which a recalculation changes every signature. */
 const RECALCULATION = 0.985
 
-/** Answers with the true state of every rider's activities, newest first, deleted ones too. */
+/** Answers with the true state of every rider's activities, newest first, including deleted ones. */
 export function answerTruths(world: World): Reply {
   const nowMs = world.now().getTime()
   const activities = [...world.riders.values()]
@@ -26,7 +26,7 @@ export function answerTruths(world: World): Reply {
   return json(200, { activities })
 }
 
-/** Answers with the true state of one activity, and its undamaged detail. */
+/** Answers with the true state of an activity, and its undamaged detail. */
 export function answerTruth(world: World, _request: Request, params: Params): Reply {
   const { rider, activity } = requireActivity(world, params)
   const nowMs = world.now().getTime()
@@ -34,7 +34,7 @@ export function answerTruth(world: World, _request: Request, params: Params): Re
   return json(200, { ...makeTruth(activity, rider.username, nowMs), detail })
 }
 
-/** Adds an activity; it is listed at once. */
+/** Adds an activity, which is listed at once. */
 export async function createActivity(world: World, request: Request): Promise<Reply> {
   const input = await readChecked(request, newActivitySchema)
   const rider = world.riders.get(input.rider)
@@ -64,7 +64,7 @@ export async function createActivity(world: World, request: Request): Promise<Re
   return json(201, makeTruth(activity, rider.username, nowMs))
 }
 
-/** Edits an activity and its update time; a `broken` alone keeps that time, because the service does not know of it. */
+/** Edits an activity and its update time. A `broken` alone keeps the update time, because the service does not know of it. */
 export async function editActivity(world: World, request: Request, params: Params): Promise<Reply> {
   const { rider, activity } = requireActivity(world, params)
   const { broken, ...edit } = await readChecked(request, patchActivitySchema)
@@ -74,7 +74,7 @@ export async function editActivity(world: World, request: Request, params: Param
   return json(200, makeTruth(activity, rider.username, nowMs))
 }
 
-/** Deletes an activity: list and detail no longer have it. */
+/** Deletes an activity: the list and the detail no longer have it. */
 export const deleteActivity = answerChange((nowMs) => ({ deletedMs: nowMs }))
 
 export const reviveActivity = answerChange(() => ({ deletedMs: null, hiddenAtMs: null }))
@@ -88,7 +88,7 @@ function answerChange(change: (nowMs: number) => Partial<Activity>): Route['answ
   }
 }
 
-/** Recalculates the whole history: signatures, loads and the power available change in every activity. */
+/** Recalculates the whole history: signatures, loads and the available power change in every activity. */
 export function recalculate(world: World): Reply {
   const nowMs = world.now().getTime()
   let changed = 0
@@ -133,7 +133,7 @@ function requireActivity(world: World, params: Params): { rider: Rider; activity
   return found
 }
 
-/** Returns all facts of an activity, also those that no answer has. */
+/** Returns all facts about an activity, including those that no answer contains. */
 function makeTruth(activity: Activity, rider: string, nowMs: number) {
   return {
     ...makeListEntry(activity, 'zone'),
@@ -157,17 +157,17 @@ function sampleCount(activity: Activity, nowMs: number): number {
   return activity.source.kind === 'file' ? activity.source.track.unixMs.length : activity.seconds
 }
 
-/** Unix seconds or ISO text, in ms since 1970. */
+/** Unix seconds or ISO text, parsed to ms since 1970. */
 const moment = z
   .union([z.number(), z.iso.datetime({ offset: true })])
   .transform((at) => (typeof at === 'number' ? at * 1_000 : new Date(at).getTime()))
 
 const sampleFields = z.record(z.string(), z.union([z.number(), z.string(), z.null()]))
 
-/** POST /_sandbox/activities. `started_at` is Unix seconds or ISO text; `late` is new now, but started 400 days ago. */
+/** Body of POST /_sandbox/activities. `started_at` is Unix seconds or ISO text; a `late` activity is new now but started 400 days ago. */
 export const newActivitySchema = z.strictObject({
   rider: z.string().default('rider'),
-  /** The path is the seed of the ride. */
+  /** the path, which is also the seed of the ride */
   path: z.string().min(1).optional(),
   name: z.string().default('Added Ride'),
   description: z.string().nullable().default(null),
@@ -185,7 +185,7 @@ export const newActivitySchema = z.strictObject({
   sample: sampleFields.default({}),
 })
 
-/** PATCH /_sandbox/activities/<path>. `summary` changes fields at any level; `reset` first drops all such changes, `{}` none. */
+/** Body of PATCH /_sandbox/activities/<path>. `summary` changes fields at any level; `reset` first drops all earlier changes. */
 export const patchActivitySchema = z.strictObject({
   name: z.string().optional(),
   description: z.string().nullable().optional(),

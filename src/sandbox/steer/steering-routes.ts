@@ -13,7 +13,7 @@ import * as activities from './steer-activities.ts'
 
 const ALL = '/_sandbox/activities'
 const ONE = `${ALL}/:path`
-/** Names the fields of a body. */
+/** Lists the fields of a body. */
 const fieldsOf = ({ shape }: z.ZodObject) => `{${Object.keys(shape).join(', ')}}`
 
 const riderSchema = z.strictObject({
@@ -35,7 +35,7 @@ function steer(method: string, pattern: string, about: string, answer: Route['an
   return { method, pattern, about, answer }
 }
 
-/** The routes by which tests steer the sandbox: JSON, no token. */
+/** The routes with which tests steer the sandbox: JSON, no token. */
 export const STEERING_ROUTES: readonly Route[] = [
   steer('GET', '/_sandbox/', 'this table', describe),
   steer('GET', '/_sandbox/counts', 'requests by route, uploads, tokens', (world) => json(200, world.counts)),
@@ -50,12 +50,17 @@ export const STEERING_ROUTES: readonly Route[] = [
     world.counts = makeCounts()
     return json(200, world.counts)
   }),
-  steer('GET', ALL, 'the truth: every activity, deleted ones too', activities.answerTruths),
-  steer('GET', ONE, 'the truth of one, with its detail', activities.answerTruth),
-  steer('POST', ALL, `add one ${fieldsOf(activities.newActivitySchema)}`, activities.createActivity),
-  steer('PATCH', ONE, `edit ${fieldsOf(activities.patchActivitySchema)}`, activities.editActivity),
-  steer('DELETE', ONE, 'delete; the list forgets it', activities.deleteActivity),
-  steer('POST', `${ONE}/revive`, 'bring a deleted or hidden one back', activities.reviveActivity),
+  steer('GET', ALL, 'the true state of every activity, including deleted ones', activities.answerTruths),
+  steer('GET', ONE, 'the true state of an activity, with its detail', activities.answerTruth),
+  steer('POST', ALL, `add an activity ${fieldsOf(activities.newActivitySchema)}`, activities.createActivity),
+  steer(
+    'PATCH',
+    ONE,
+    `edit an activity ${fieldsOf(activities.patchActivitySchema)}`,
+    activities.editActivity,
+  ),
+  steer('DELETE', ONE, 'delete an activity; the list no longer has it', activities.deleteActivity),
+  steer('POST', `${ONE}/revive`, 'bring a deleted or hidden activity back', activities.reviveActivity),
   steer('POST', '/_sandbox/recalculate', 'change every activity at once', activities.recalculate),
   steer('GET', '/_sandbox/settings', 'the settings', (world) => json(200, world.settings)),
   steer('PATCH', '/_sandbox/settings', 'change settings', patchSettings),
@@ -66,17 +71,20 @@ export const STEERING_ROUTES: readonly Route[] = [
   steer('DELETE', '/_sandbox/faults', 'forget planned failures', ({ faults }) =>
     json(200, { cleared: faults.splice(0).length }),
   ),
-  steer('GET', '/_sandbox/tokens', 'every token given out, to search logs and dumps for', ({ grants }) =>
-    json(200, { access: [...grants.access.keys()], refresh: [...grants.refresh.keys()] }),
+  steer(
+    'GET',
+    '/_sandbox/tokens',
+    'every issued token, so that logs and dumps can be searched for it',
+    ({ grants }) => json(200, { access: [...grants.access.keys()], refresh: [...grants.refresh.keys()] }),
   ),
-  steer('POST', '/_sandbox/tokens/expire', 'access tokens end now', ({ grants }) =>
+  steer('POST', '/_sandbox/tokens/expire', 'expire all access tokens now', ({ grants }) =>
     json(200, { expired: expireAccess(grants) }),
   ),
-  steer('POST', '/_sandbox/tokens/revoke', 'grants are gone', ({ grants }) =>
+  steer('POST', '/_sandbox/tokens/revoke', 'revoke all grants', ({ grants }) =>
     json(200, { revoked: revokeAll(grants) }),
   ),
   steer('POST', '/_sandbox/riders', `add a rider ${fieldsOf(riderSchema)}`, putRider),
-  steer('PATCH', '/_sandbox/workouts/:path', `edit ${fieldsOf(workoutSchema)}`, patchWorkout),
+  steer('PATCH', '/_sandbox/workouts/:path', `edit a workout ${fieldsOf(workoutSchema)}`, patchWorkout),
 ]
 
 function describe(world: World): Reply {
@@ -97,7 +105,7 @@ async function planFault(world: World, request: Request): Promise<Reply> {
   return json(201, fault)
 }
 
-/** Adds a rider, or changes the password of a known one. */
+/** Adds a rider, or changes the password of a known rider. */
 async function putRider(world: World, request: Request): Promise<Reply> {
   const { username, password, activities: count, seed, home } = await readChecked(request, riderSchema)
   const known = world.riders.get(username)
@@ -111,7 +119,7 @@ async function putRider(world: World, request: Request): Promise<Reply> {
   return json(known ? 200 : 201, { username, activities: world.riders.get(username)?.activities.size })
 }
 
-/** Edits, deletes or revives a workout; every edit moves its `last_modified`. */
+/** Edits, deletes or revives a workout; every edit changes its `last_modified`. */
 async function patchWorkout(world: World, request: Request, params: Params): Promise<Reply> {
   const known = listWorkouts(world).filter(({ path }) => path === params.path)
   const workout = known.find(({ deleted }) => !deleted) ?? known[0]
