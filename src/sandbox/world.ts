@@ -12,7 +12,7 @@ import { makeRider, type Rider } from './rider.ts'
 export type World = ReturnType<typeof newWorld>
 
 export type WorldOptions = {
-  /** How many activities the first rider has done. */
+  /** how many activities the first rider has */
   activities?: number
   /** the longest activity of a rider's history, s; three hours by default */
   longestActivitySeconds?: number | undefined

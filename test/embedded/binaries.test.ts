@@ -13,7 +13,7 @@ const folder = openForEach(() => openTempDir('binaries'))
 let packageDir: string
 beforeEach(async () => {
   packageDir = join(folder.path, 'package')
-  // As npm unpacks it when install scripts do not run: without a single link.
+  // The state after npm unpacks it without running install scripts: without any links.
   await cp(resolveBinaryPackage(), packageDir, {
     recursive: true,
     verbatimSymlinks: true,
@@ -21,7 +21,7 @@ beforeEach(async () => {
   })
 })
 
-it('makes the links elsewhere when the package lies in a folder that cannot be written', async () => {
+it('creates the links elsewhere if the package folder is read-only', async () => {
   await chmod(folder.path, 0o755)
   const links = join(folder.path, 'open/links')
   await mkdir(join(folder.path, 'open'))
@@ -48,7 +48,7 @@ it('makes the links elsewhere when the package lies in a folder that cannot be w
   for (const path of ['.', 'native', 'native/lib']) await chmod(join(packageDir, path), 0o755)
 })
 
-it('makes the missing links in place, so that the programs run, and says what to do when they are of another system', async () => {
+it('creates missing links in place, and says what to do if the programs are for another system', async () => {
   const binaries = await openBinaries(packageDir, join(folder.path, 'links'))
   expect(binaries.libraries).toBeUndefined()
   await detectRunAs(binaries, folder.path)

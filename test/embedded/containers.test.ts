@@ -15,7 +15,7 @@ import { openTempDir } from '../kit/temp-dir.ts'
 import { copyMade, openMade } from './made.ts'
 import { type Child, startChild } from './owner-child.ts'
 
-/** Namespaces as a container has them: of processes and shared memory, and of the network too. */
+/** The namespaces of a container: for processes and shared memory, and also for the network. */
 const CONTAINER = ['unshare', '-p', '-f', '--mount-proc', '-i', '--kill-child']
 const ALONE = [...CONTAINER, '-n']
 const canUnshare = spawnSync(ALONE[0] ?? '', [...ALONE.slice(1), 'true']).status === 0
@@ -55,7 +55,7 @@ async function onAnotherBoot(prefix: readonly string[]): Promise<readonly string
 }
 
 describe.runIf(canUnshare)('a server in another container', () => {
-  it('is joined on one network, and replaced when it has ended', async () => {
+  it('is joined on a shared network, and replaced after it has ended', async () => {
     const first = start(CONTAINER)
     const { url } = await first.opened
     const before = await read('postgres/postmaster.pid')
@@ -68,11 +68,11 @@ describe.runIf(canUnshare)('a server in another container', () => {
     expect(await countOf(url)).toBeGreaterThanOrEqual(20)
   })
 
-  it('on another boot that cannot be reached is named, and its files stay', async () => {
+  it('of another boot that cannot be reached is named, and its files stay', async () => {
     const first = start(await onAnotherBoot(CONTAINER))
     await first.waitForLine(/^committed 5$/)
     const before = await read('postgres/postmaster.pid')
-    // As of a server that had the time to start.
+    // The holder looks like a server that had enough time to start.
     const owner = JSON.parse(await read('postgres.owner'))
     const holder = { ...owner, since: '2026-01-02T03:04:05Z', enter: 'docker exec 0123456789ab' }
     await writeFile(join(folder.path, 'postgres.owner'), JSON.stringify(holder))
@@ -93,7 +93,7 @@ describe.runIf(canUnshare)('a server in another container', () => {
     expect((await open()).owned).toBe(true)
   })
 
-  it('that is stopped keeps its lock and its files', async () => {
+  it('keeps its lock and its files while it is stopped', async () => {
     const first = start(CONTAINER)
     await first.waitForLine(/^committed 5$/)
     const before = await read('postgres/postmaster.pid')
@@ -103,9 +103,9 @@ describe.runIf(canUnshare)('a server in another container', () => {
     expect(await read('postgres/postmaster.pid')).toBe(before)
   })
 
-  it('with another folder at the same path is left alone', async () => {
+  it('is left alone if its folder only has the same path', async () => {
     await mkdir(join(folder.path, 'other/postgres'), { recursive: true })
-    // A process has the name of the file that it is started from.
+    // A process is named after the file that it is started from.
     const copy = 'cp "$(command -v sleep)" "$1/postgres/postgres" && cd "$1/postgres"'
     const script = `mount --bind "$1/other" "$1" && ${copy} && echo ready && exec ./postgres 60`
     const other = spawn('unshare', ['-m', 'bash', '-c', script, 'bash', folder.path])
@@ -116,7 +116,7 @@ describe.runIf(canUnshare)('a server in another container', () => {
   })
 })
 
-it('a database that ran elsewhere is started by the command that status names, where nothing can lock', async () => {
+it('without kernel locks, the command named by status starts a database that ran elsewhere', async () => {
   const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off', PATH: join(folder.path, 'nothing') }
   const token = randomUUID()
   const holder = {

@@ -19,7 +19,7 @@ async function isCopy(name: string): Promise<boolean> {
   return isCopied
 }
 
-/** Changes what the file says; its own inode and time of birth stay. */
+/** Changes what the file says; the file's own inode and creation time stay. */
 async function say(changed: Record<string, string>): Promise<void> {
   await writeFile(file(), JSON.stringify({ ...JSON.parse(await readFile(file(), 'utf8')), ...changed }))
 }
@@ -32,12 +32,12 @@ const CASES: ReadonlyArray<[what: string, isCopied: boolean, change: () => Promi
     false,
     () => rename(place('first'), place('moved')).then(() => rename(place('moved'), place('first'))),
   ],
-  ['with another inode alone, as after a mount by FUSE', false, () => say({ inode: '1' })],
-  ['with another time of birth alone', false, () => say({ born: '1' })],
-  ['on a disk without times of birth', false, () => say({ inode: '1', born: '0' })],
+  ['with only another inode, as after a mount by FUSE', false, () => say({ inode: '1' })],
+  ['with only another creation time', false, () => say({ born: '1' })],
+  ['on a disk without creation times', false, () => say({ inode: '1', born: '0' })],
   ['whose file was lost', false, () => promisify(execFile)('rm', [file()])],
   ['whose file a crash cut', false, () => writeFile(file(), '{"ino')],
-  ['with both of another file', true, () => say({ inode: '1', born: '1' })],
+  ['with the inode and creation time of another file', true, () => say({ inode: '1', born: '1' })],
   [
     'copied with its times',
     true,
@@ -52,7 +52,7 @@ const CASES: ReadonlyArray<[what: string, isCopied: boolean, change: () => Promi
   ],
 ]
 
-it.each(CASES)('a data directory %s is a copy: %s', async (_what, isCopied, change) => {
+it.each(CASES)('a data directory %s counts as a copy: %s', async (_what, isCopied, change) => {
   await mkdir(place('first'))
   expect(await isCopy('first')).toBe(false)
   await change()

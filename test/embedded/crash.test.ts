@@ -42,7 +42,7 @@ afterEach(async () => {
   await desertion()
 })
 
-it('has one server when several processes, and one of them several times, open an empty folder at once', async () => {
+it('has one server if several processes open an empty folder at once, one of them several times', async () => {
   const all = await Promise.all([open(), open(), ...[1, 2].map(() => start().opened)])
   expect(new Set(all.map(({ url }) => url)).size).toBe(1)
   expect(all.filter(({ owned }) => owned)).toHaveLength(1)
@@ -55,23 +55,23 @@ it('has one server when several processes, and one of them several times, open a
 describe('the files of a server', () => {
   beforeEach(() => copyMade(made, folder))
 
-  it('stops the server when its owner is killed, and keeps every acknowledged row', async () => {
+  it('stop their server when its owner is killed, and keep every acknowledged row', async () => {
     let last = 0
     for (const round of [1, 2]) {
       const child = start('insert')
       await child.waitForLine(new RegExp(`^committed ${last + 50}$`))
       const { stdout } = await child.kill('SIGKILL')
       last = Number(/committed (\d+)\n(?!.*committed \d+\n)/s.exec(stdout)?.[1])
-      // In the last round the server is left to the watchdog; before that, the next owner comes upon it.
+      // In the last round, the watchdog stops the server; before that, the next owner finds it running.
       if (round === 2) await desertion()
     }
     const { url } = await open()
     const [found] = await queryOnce(url, 'SELECT count(*)::int AS count, max(number) AS last FROM committed')
     expect(found?.count).toBe(found?.last)
     expect(Number(found?.last)).toBeGreaterThanOrEqual(last)
-    // One row may have been committed whose answer was lost with its process.
+    // One row may have been committed although its answer was lost with its process.
     expect(Number(found?.last)).toBeLessThanOrEqual(last + 1)
-    // A process that ends does not show what a power cut would lose.
+    // The end of a process does not show what a power cut would lose.
     const safety = await queryOnce(
       url,
       `SELECT name || ' ' || setting AS text FROM pg_settings
@@ -80,7 +80,7 @@ describe('the files of a server', () => {
     expect(safety).toEqual([])
   })
 
-  it('replaces a server that outlived both its owner and its watchdog', async () => {
+  it('replaces a server that outlived its owner and its watchdog', async () => {
     const child = start('insert')
     const { url } = await child.opened
     await child.waitForLine(/^committed 10$/)
@@ -98,7 +98,7 @@ describe('the files of a server', () => {
     expect(Number(found?.count)).toBeGreaterThanOrEqual(10)
   })
 
-  it('starts although postmaster.pid names a process of another program, and the owner file is damaged', async () => {
+  it('starts despite a foreign process in postmaster.pid and a damaged owner file', async () => {
     const stale = `${process.pid}\n${folder.path}/postgres\n1700000000\n5432\n\n127.0.0.1\n 1 1\nready\n`
     await writeFile(join(folder.path, 'postgres/postmaster.pid'), stale)
     await writeFile(join(folder.path, 'postgres.owner'), '{"pid":')
@@ -109,7 +109,7 @@ describe('the files of a server', () => {
     expect(owner).toMatchObject({ pid: process.pid })
   })
 
-  it('starts the server again, at the same URL, when it is killed', async () => {
+  it('restarts a killed server at the same URL', async () => {
     const { url } = await open()
     await killAll('bin/postgres -D')
     expect(await acquireLock(folder.path)).toBeUndefined()
@@ -119,7 +119,7 @@ describe('the files of a server', () => {
     expect(lines).toContainEqual(expect.objectContaining({ level: 'error', how: 'SIGKILL' }))
   })
 
-  it('joins a server that another process runs, leaves it running, and takes it over, at the same URL, when its owner closes it', async () => {
+  it('joins the server of another process, leaves it running, and takes it over when its owner closes it', async () => {
     const owner = start()
     const { url } = await owner.opened
     const joined = await open()
@@ -137,11 +137,11 @@ describe('the files of a server', () => {
   it.each([
     ['its owner is', []],
     ['owner, watchdog and server are', ['musette-watchdog', 'bin/postgres -D']],
-  ])('takes the server over, at the same URL, when %s killed', async (_what, others) => {
+  ])('takes the server over at the same URL when %s killed', async (_what, others) => {
     const owner = start()
     await owner.opened
     const joined = await open()
-    // A stopped owner starts no other.
+    // A stopped owner does not start another server.
     process.kill(owner.pid, 'SIGSTOP')
     for (const text of others) await killAll(text)
     await owner.kill('SIGKILL')

@@ -13,7 +13,7 @@ const pathOf = (program: string) =>
     .toString()
     .trim()
 
-/** What the machine has to lock with: programs of its own, or one that says so and exits. */
+/** The programs for locking on a machine: real ones, or a script that refuses and exits. */
 const REFUSED = "echo 'flock: 3: No locks available' >&2; exit"
 const MACHINES: ReadonlyArray<[what: string, isKernelLock: boolean, programs: Record<string, string>]> = [
   ['flock', true, { flock: '' }],
@@ -23,7 +23,7 @@ const MACHINES: ReadonlyArray<[what: string, isKernelLock: boolean, programs: Re
   ['identity where it refuses it to busybox', false, { flock: `${REFUSED} 1` }],
 ]
 
-/** Leaves this process no other programs than these. */
+/** Leaves this process only these programs. */
 async function usePrograms(programs: Record<string, string>): Promise<void> {
   const bin = join(folder.path, 'bin')
   await mkdir(bin)
@@ -38,7 +38,7 @@ afterEach(() => vi.unstubAllEnvs())
 const dataDir = () => folder.path
 const owner = () => join(dataDir(), 'postgres.owner')
 
-/** Describes a holder as it stands in the file of the lock: this process, but for what is given. */
+/** Writes a holder into the lock file: this process, with the given changes. */
 async function writeHolder(changed: Record<string, unknown>): Promise<void> {
   const lock = await acquireLock(dataDir())
   const self = JSON.parse(await readFile(owner(), 'utf8'))
@@ -46,11 +46,11 @@ async function writeHolder(changed: Record<string, unknown>): Promise<void> {
   await writeFile(owner(), JSON.stringify({ ...self, token: randomUUID(), ...changed }))
 }
 
-describe.each(MACHINES)('a lock by %s', (_what, isKernelLock, programs) => {
+describe.each(MACHINES)('a lock by means of %s', (_what, isKernelLock, programs) => {
   it.each([
     ['a free lock', false],
     ['the lock of a dead holder', true],
-  ])('gives %s to one of many at once, and to the next after its release', async (_which, isDead) => {
+  ])('gives %s to one of many processes, and to the next after its release', async (_which, isDead) => {
     await usePrograms(programs)
     for (let round = 0; round < 2; round++) {
       if (isDead) await writeHolder({ startedAt: 'another time' })
@@ -68,7 +68,7 @@ describe.each(MACHINES)('a lock by %s', (_what, isKernelLock, programs) => {
   it.each([
     ['of another musette', { isKernelLock: false }],
     ['of 1.1.0', { isKernelLock: undefined, place: undefined }],
-  ])('takes nothing from a living holder %s without a lock of the kernel', async (_who, changed) => {
+  ])('is not taken from a living holder %s without a kernel lock', async (_who, changed) => {
     await usePrograms(programs)
     await writeHolder(changed)
     expect(await acquireLock(dataDir(), 'owner', { takeOver: true })).toBeUndefined()
@@ -76,7 +76,7 @@ describe.each(MACHINES)('a lock by %s', (_what, isKernelLock, programs) => {
   })
 
   it.each(['another boot', 'another pid namespace'])(
-    'from a holder of %s is taken when the kernel has freed it, else only by word',
+    'is taken from a holder on %s once the kernel has released it, otherwise only by --take-over',
     async (which) => {
       await usePrograms(programs)
       await writeHolder({})

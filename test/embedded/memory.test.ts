@@ -24,7 +24,7 @@ const server = openForAll(async () => {
   return { url: database.url, path: folder.path, close }
 })
 
-/** What a statement fills memory with; without a limit each needs more than 600 MB and less than 1.5 GB. */
+/** Statements that fill memory; without a limit, each needs more than 600 MB and less than 1.5 GB. */
 const GREEDY = [
   ['an array', `select array_length(array_agg(repeat('x', 1000) || g), 1) from generate_series(1, 700000) g`],
   ['a text', `select length(string_agg(repeat('x', 1000), '')) from generate_series(1, 600000) g`],
@@ -34,9 +34,9 @@ const GREEDY = [
   ],
 ]
 
-// The kernel of Linux holds the limit; others have none for a process.
+// The Linux kernel enforces the limit; other kernels have no such limit for a process.
 it.runIf(process.platform === 'linux').each(GREEDY)(
-  'a statement that fills memory with %s is refused, and other sessions go on',
+  'a statement that fills memory with %s fails, and other sessions continue',
   async (_what, statement = '') => {
     const [greedy, other] = [await connect(server.url), await connect(server.url)]
     try {
@@ -55,10 +55,10 @@ it.runIf(process.platform === 'linux').each(GREEDY)(
 )
 
 it.runIf(process.platform === 'linux')(
-  'new sessions and parallel workers start after the system has removed all shared memory',
+  'new sessions and parallel workers start after the system removed all shared memory',
   async () => {
     const [pid] = (await readFile(join(server.path, 'postgres/postmaster.pid'), 'utf8')).split('\n')
-    // The server opens most of it when the first session needs it.
+    // The server opens most shared memory when the first session needs it.
     const client = await connect(server.url)
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
     const all = [pid, ...children.trim().split(' ')]

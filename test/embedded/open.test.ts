@@ -32,7 +32,7 @@ const isKept = async (url: string) => expect(await queryOnce(url, 'SELECT number
 const withPassword = (url: string, password: string) => Object.assign(new URL(url), { password }).href
 
 describe('openEmbeddedPostgres', () => {
-  it('leaves no process and no claim behind when the opening is aborted, then makes a database', async () => {
+  it('leaves no process and no lock after an aborted opening, then creates a database', async () => {
     const aborted = openEmbeddedPostgres({ log, signal: AbortSignal.timeout(1) }, { dataDir: folder.path })
     await expect(aborted).rejects.toMatchObject({ name: 'TimeoutError' })
     expect(await listProcessesNaming(folder.path)).toEqual([])
@@ -42,7 +42,7 @@ describe('openEmbeddedPostgres', () => {
     await database.close()
   })
 
-  it('checks pages, orders text by code point, and listens on 127.0.0.1 only, with a password', async () => {
+  it('checks pages, sorts text by code point, and listens only on 127.0.0.1, with a password', async () => {
     const shared = () => readSharedUrl(folder.path, { withPassword: true })
     expect(await shared()).toBeUndefined()
     await copyMade(made, folder)
@@ -72,7 +72,7 @@ describe('openEmbeddedPostgres', () => {
     expect(text()).not.toContain(password)
   })
 
-  it('sets a new password when the file with the old one was lost, and says so when the stored one does not fit', async () => {
+  it('sets a new password if the password file is lost, and reports a stored password that is wrong', async () => {
     await copyMade(made, folder)
     const kept = JSON.parse(await readFile(place('postgres.json'), 'utf8'))
     await writeFile(place('postgres.json'), JSON.stringify({ ...kept, password: '0'.repeat(48) }))
@@ -84,7 +84,7 @@ describe('openEmbeddedPostgres', () => {
     await second.close()
   })
 
-  it('moves to another port when its own was taken in the meantime, and says so when a requested one is', async () => {
+  it('moves to another port if its own is in use, and reports a requested port that is in use', async () => {
     await copyMade(made, folder)
     const taken = Number(JSON.parse(await readFile(place('postgres.json'), 'utf8')).port)
     const server = createServer()
@@ -101,7 +101,7 @@ describe('openEmbeddedPostgres', () => {
     await third.close()
   })
 
-  it('begins a new server log also while it runs', async () => {
+  it('begins a new server log even while the server runs', async () => {
     await copyMade(made, folder)
     await writeFile(place('postgres.log'), LONG)
     const database = await open()
@@ -116,7 +116,7 @@ describe('openEmbeddedPostgres', () => {
     await database.close()
   })
 
-  it('starts again after a crash during the creation of its files', async () => {
+  it('starts after a crash during the creation of its files', async () => {
     await copyMade(made, folder)
     await rename(place('postgres'), place('postgres.new'))
     await rm(place('postgres.new/global'), { recursive: true })
@@ -134,11 +134,14 @@ describe('openEmbeddedPostgres', () => {
       'embedded_version',
       /from Postgres 19, .*18; keep them.*a Postgres 19/,
     ],
-  ])('says what to do with a folder of %s, and leaves it', async (_what, name, text, code, message) => {
-    await mkdir(place('postgres'))
-    await writeFile(place(`postgres/${name}`), text)
-    const refusal = { name: 'ConfigError', code, message: expect.stringMatching(message) }
-    await expect(open()).rejects.toMatchObject(refusal)
-    expect(await readFile(place(`postgres/${name}`), 'utf8')).toBe(text)
-  })
+  ])(
+    'says what to do with a folder of %s, and does not change it',
+    async (_what, name, text, code, message) => {
+      await mkdir(place('postgres'))
+      await writeFile(place(`postgres/${name}`), text)
+      const refusal = { name: 'ConfigError', code, message: expect.stringMatching(message) }
+      await expect(open()).rejects.toMatchObject(refusal)
+      expect(await readFile(place(`postgres/${name}`), 'utf8')).toBe(text)
+    },
+  )
 })

@@ -5,8 +5,8 @@ import { type ProcessOptions, type Running, startNode } from '../kit/processes.t
 export type Child = Running & { opened: Promise<{ url: string; owned: boolean }> }
 
 /**
- * A process that opens the embedded Postgres of a folder, says so in one line of JSON, with `insert` then commits rows
- * one by one and says each that was acknowledged, and closes on SIGTERM.
+ * A process that opens the embedded Postgres of a folder and prints a line of JSON. With `insert`, it then commits rows one by one and
+ * prints each acknowledged row. It closes on SIGTERM.
  */
 const SCRIPT = `
 const [, module, dataDir, then] = process.argv
@@ -38,14 +38,14 @@ export function startChild(
   then: 'wait' | 'insert' = 'wait',
   options: ProcessOptions = {},
 ): Child {
-  // Node takes a module given on the command line to lie in the working directory, and looks for libraries from there.
+  // Node resolves a module from the command line in the working directory, and libraries from there.
   const module = modulePath('embedded/embedded')
   const cwd = dirname(module)
   const child = startNode(['--input-type=module', '-e', SCRIPT, module, dataDir, then], { cwd, ...options })
   const opened = child
     .waitForLine(/^\{"url"/)
     .then((line) => JSON.parse(line) as { url: string; owned: boolean })
-  // Whoever awaits it sees the failure; nobody has to.
+  // Code that awaits the promise sees the failure; no code has to.
   opened.catch(() => undefined)
   return { ...child, opened }
 }

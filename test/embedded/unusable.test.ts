@@ -23,22 +23,21 @@ it.each([
   ['without WAL', 'rm -r postgres/pg_wal', /required WAL directory "pg_wal" does not exist$/],
   ['whose WAL is empty', 'rm postgres/pg_wal/0*', /could not locate a valid checkpoint record/],
   ['without a version', 'rm postgres/PG_VERSION', /it has no PG_VERSION$/],
-  [
-    'of which one part is gone',
-    'rm postgres/base/*/PG_VERSION',
-    /"base\/\d+" is not a valid data directory$/,
-  ],
-])('files %s are called damaged, with the reason, and stay', async (_what, damage, reason) => {
-  await copyMade(made, folder)
-  const sh = (script: string) => execFileSync('sh', ['-c', script], { cwd: folder.path, encoding: 'utf8' })
-  sh(damage)
-  const before = sh('ls postgres')
-  const error = await open().catch((thrown: unknown) => thrown)
-  expect(error).toMatchObject({ name: 'ConfigError', code: 'embedded_damaged' })
-  expect(String(error)).toMatch(reason)
-  expect(String(error)).not.toContain('initdb')
-  expect(sh('ls postgres')).toBe(before)
-})
+  ['with one missing part', 'rm postgres/base/*/PG_VERSION', /"base\/\d+" is not a valid data directory$/],
+])(
+  'files %s are reported as damaged, with the reason, and are not changed',
+  async (_what, damage, reason) => {
+    await copyMade(made, folder)
+    const sh = (script: string) => execFileSync('sh', ['-c', script], { cwd: folder.path, encoding: 'utf8' })
+    sh(damage)
+    const before = sh('ls postgres')
+    const error = await open().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ name: 'ConfigError', code: 'embedded_damaged' })
+    expect(String(error)).toMatch(reason)
+    expect(String(error)).not.toContain('initdb')
+    expect(sh('ls postgres')).toBe(before)
+  },
+)
 
 it.each([
   ['that others may use', 'change their mode', 'chmod 755 postgres', /run: (chmod 700 .*)$/],
@@ -48,7 +47,7 @@ it.each([
     'ln -sf /proc/version postgres/pg_hba.conf',
     /run: (rm .*)$/,
   ],
-])('files %s are refused with the command to %s', async (_what, _mend, change, suggested) => {
+])('files %s are refused, with the command to %s', async (_what, _mend, change, suggested) => {
   await copyMade(made, folder)
   execFileSync('sh', ['-c', change], { cwd: folder.path })
   const error = await open().catch((thrown: unknown) => thrown)
@@ -60,28 +59,31 @@ it.each([
 it.each([
   ['server', 'postmaster.pid'],
   ['owner', undefined],
-])('a command says within ten seconds that the %s is stopped, and how it goes on', async (_what, pidFile) => {
-  await copyMade(made, folder)
-  const owner = startChild(folder.path)
-  onTestFinished(() => owner.kill('SIGKILL').then(() => undefined))
-  await owner.opened
-  const server = Number.parseInt(await readFile(place('postgres/postmaster.pid'), 'utf8'), 10)
-  const stopped = pidFile ? server : Number(JSON.parse(await readFile(place('postgres.owner'), 'utf8')).pid)
-  process.kill(stopped, 'SIGSTOP')
-  onTestFinished(() => void process.kill(stopped, 'SIGCONT'))
-  // The server of a stopped owner answers; one that has ended is not started again.
-  if (!pidFile) process.kill(server, 'SIGKILL')
-  const begun = Date.now()
-  const error = await open().catch((thrown: unknown) => thrown)
-  expect(error).toMatchObject({ name: 'TransientError', code: 'embedded_not_ready' })
-  expect(String(error)).toMatch(
-    new RegExp(`process ${stopped} is stopped; its log ends with: .*; run: kill -CONT ${stopped}$`),
-  )
-  expect(Date.now() - begun).toBeLessThan(10_000)
-})
+])(
+  'a command says within ten seconds that the %s is stopped, and how to continue it',
+  async (_what, pidFile) => {
+    await copyMade(made, folder)
+    const owner = startChild(folder.path)
+    onTestFinished(() => owner.kill('SIGKILL').then(() => undefined))
+    await owner.opened
+    const server = Number.parseInt(await readFile(place('postgres/postmaster.pid'), 'utf8'), 10)
+    const stopped = pidFile ? server : Number(JSON.parse(await readFile(place('postgres.owner'), 'utf8')).pid)
+    process.kill(stopped, 'SIGSTOP')
+    onTestFinished(() => void process.kill(stopped, 'SIGCONT'))
+    // The server of a stopped owner answers; a server that has ended is not started again.
+    if (!pidFile) process.kill(server, 'SIGKILL')
+    const begun = Date.now()
+    const error = await open().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ name: 'TransientError', code: 'embedded_not_ready' })
+    expect(String(error)).toMatch(
+      new RegExp(`process ${stopped} is stopped; its log ends with: .*; run: kill -CONT ${stopped}$`),
+    )
+    expect(Date.now() - begun).toBeLessThan(10_000)
+  },
+)
 
-it('a command says within seconds that the server recovers, and waits', async () => {
-  // It answers as a server does that recovers: with an error of this SQLSTATE.
+it('a command says within seconds that the server is recovering, and waits', async () => {
+  // The answer of a recovering server: an error with this SQLSTATE.
   const fields = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0')
   const answer = Buffer.concat([Buffer.from('E\0\0\0'), Buffer.from([fields.length + 4]), fields])
   const server = createServer((socket) => {

@@ -26,11 +26,11 @@ beforeEach(() => {
 const desertion = () => eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
 afterEach(desertion)
 
-it('runs for an ordinary user, and makes no second database when a file cannot be read, and names a command that repairs that', async () => {
+it('an ordinary user gets no second database if a file is unreadable, and the command that repairs that', async () => {
   const prefix = await findOrdinaryUser()
   await chmod(folder.path, 0o777)
   const first = startChild(dataDir, 'insert', { prefix })
-  // The first start makes the files of a server.
+  // The first start creates the files of a server.
   await first.waitForLine(/^committed 5$/, 90_000)
   await first.kill('SIGKILL')
   await desertion()
@@ -50,7 +50,7 @@ it('runs for an ordinary user, and makes no second database when a file cannot b
   expect(await second.kill('SIGTERM')).toMatchObject({ code: 0, stderr: '' })
 })
 
-it('refuses a data directory of another user with a plain sentence', async () => {
+it('a data directory of another user is refused with a plain sentence', async () => {
   const prefix = await findOrdinaryUser()
   await mkdir(dataDir)
   await chmod(folder.path, 0o755)
@@ -60,24 +60,24 @@ it('refuses a data directory of another user with a plain sentence', async () =>
   expect(stderr).toMatch(/run: (sudo chown -R "\$\(id -un\)"|chmod u\+rwX) /)
 })
 
-// Only root can be shown to give its rights up.
+// Only a test that runs as root can show that root gives up its rights.
 if (process.getuid?.() === 0) {
-  it('as root, runs a server without rights, also in a folder of root alone, and gives away no file with a name elsewhere', async () => {
+  it('as root, the server runs without rights, even in a folder of root, and no hard-linked file changes its owner', async () => {
     await mkdir(dataDir, { mode: 0o755 })
     const uids: number[] = []
     const victim = join(folder.path, 'victim')
     await writeFile(victim, '')
-    // Under a folder that only root can enter, as temporary clones are, no other user can reach the binaries either.
+    // Under a folder that only root can enter, as for temporary clones, no other user can reach the binaries either.
     const isOpen = await othersCanEnter(CHECKOUT)
     for (const mode of [0o755, 0o700, 0o755]) {
       await chmod(folder.path, mode)
-      // The third time these are files of root, of which one has a name elsewhere.
+      // The third time, these files belong to root, and one of them has a second name elsewhere.
       if (mode === 0o755) await link(victim, join(dataDir, 'postgres/victim')).catch(() => undefined)
       const database = await openEmbeddedPostgres({ log }, { dataDir })
       await queryOnce(database.url, 'CREATE TABLE IF NOT EXISTS kept (number int)')
       await queryOnce(database.url, 'INSERT INTO kept VALUES (1)')
       const [pid = ''] = (await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n')
-      // Rights are what the kernel says of the process; inside a user name space that it was given, none count here.
+      // The kernel's view of the process decides; inside its own user namespace, its rights do not count here.
       const [, user] = /^Uid:\t(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
       const { uid } = await stat(join(dataDir, 'postgres'))
       expect(uid).toBe(Number(user))
@@ -90,7 +90,7 @@ if (process.getuid?.() === 0) {
     expect(await stat(victim)).toMatchObject({ uid: 0, nlink: 2 })
   })
 
-  it('as root, leaves the database of another user to that user', async () => {
+  it('as root, a command leaves the database of another user to that user', async () => {
     const prefix = await findOrdinaryUser()
     if (prefix[0] !== 'setpriv') return
     await mkdir(dataDir)
@@ -109,14 +109,14 @@ if (process.getuid?.() === 0) {
     expect(await again.kill('SIGTERM')).toMatchObject({ code: 0 })
   })
 
-  it('as root, removes what the server left with its rights, and nothing outside', async () => {
+  it('as root, the files of the server are removed with its rights, and nothing outside', async () => {
     await mkdir(dataDir)
     await chmod(folder.path, 0o755)
     await mkdir(join(dataDir, 'postgres.new/base'), { recursive: true })
     await writeFile(join(folder.path, 'victim'), '')
     await symlink(folder.path, join(dataDir, 'postgres.new/link'))
     await promisify(execFile)('chown', ['-hR', '65534:65534', join(dataDir, 'postgres.new')])
-    // Its owner may not remove what somebody else has put into it.
+    // The owner may not remove what another user has put into the folder.
     await mkdir(join(dataDir, 'postgres.new/base/of root'))
     await writeFile(join(dataDir, 'postgres.new/base/of root/file'), '')
     await expect(removeOwnDirectory(join(dataDir, 'postgres.new'))).rejects.toThrow('ENOTEMPTY')

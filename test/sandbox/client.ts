@@ -1,6 +1,6 @@
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 
-/** A clock that stands still until a test turns it. */
+/** A clock that stands still until a test moves it. */
 function makeClock() {
   let at = Date.parse('2026-03-12T09:00:00Z')
   return {
@@ -23,7 +23,7 @@ export type Answer<T = Body> = { status: number; headers: Headers; body: T }
 
 export type TestClient = Awaited<ReturnType<typeof openClient>>
 
-/** Starts a sandbox on a clock of its own and makes the calls a client makes. */
+/** Starts a sandbox with its own clock, and makes the calls that a client makes. */
 export async function openClient(options: SandboxOptions = {}) {
   const clock = makeClock()
   const sandbox = await startSandbox({ activities: 20, now: clock.now, ...options })
@@ -63,7 +63,7 @@ export type ListEntry = { path: string; name: string; description: string | null
   start_date: { date: string; timezone_type: number; timezone: string }
 }
 
-/** The whole list, or what was updated since. */
+/** Lists all activities, or those updated since a moment. */
 export async function listAll(client: TestClient, token: string, more = ''): Promise<ListEntry[]> {
   const path = `/oauth/activity?from=0&to=4102444800${more}`
   return (await client.get<{ activities: ListEntry[] }>(path, token)).body.activities

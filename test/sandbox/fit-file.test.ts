@@ -6,7 +6,7 @@ import { readWithSdk } from '../core/fit/sdk-reader.ts'
 const startedAt = new Date('2026-03-11T16:00:00Z')
 const fit = makeFitFile({ startedAt, seconds: 600 })
 
-it('a FIT file of the sandbox is valid for @garmin/fitsdk, with its maker, records, timer events and sums', () => {
+it('@garmin/fitsdk accepts a FIT file of the sandbox, with its manufacturer, records, timer events and sums', () => {
   expect(readWithSdk(fit)).toMatchObject({
     isIntact: true,
     fileType: 'activity',

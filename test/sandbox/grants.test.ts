@@ -17,7 +17,7 @@ const password = { grant_type: 'password', username: 'rider', password: 'rider' 
 const refresh = (token: unknown, authorization?: string) =>
   client.token({ grant_type: 'refresh_token', refresh_token: String(token) }, authorization)
 
-/** Signs in and consents as a browser does, and returns the address that it is led to. */
+/** Signs in and consents as a browser does, and returns the redirect address. */
 async function approve(): Promise<string> {
   const browse = (path: string, init: RequestInit) =>
     fetch(`${client.sandbox.url}${path}`, { redirect: 'manual', ...init })
@@ -35,7 +35,7 @@ const exchange = (code: string, redirect = REDIRECT, authorization = DEMO) =>
   client.token({ grant_type: 'authorization_code', code, redirect_uri: redirect }, authorization)
 
 describe('the token endpoint', () => {
-  it('refuses the refresh token of another client, which that client can still use', async () => {
+  it('refuses a refresh token of another client, which can still use it', async () => {
     const { body } = await client.token(password, THIRD)
     for (const other of [PUBLIC, DEMO]) {
       const refused = await refresh(body.refresh_token, other)
@@ -44,7 +44,7 @@ describe('the token endpoint', () => {
     expect((await refresh(body.refresh_token, THIRD)).status).toBe(200)
   })
 
-  it('ends a refresh token after two weeks, or a set time', async () => {
+  it('expires a refresh token after two weeks, or after a set time', async () => {
     const first = await client.token(password)
     client.clock.turn(14 * 86_400_000)
     expect((await refresh(first.body.refresh_token)).body.error).toBe('invalid_grant')
@@ -54,7 +54,7 @@ describe('the token endpoint', () => {
     expect((await refresh(second.body.refresh_token)).status).toBe(200)
   })
 
-  it('gives a new pair for a refresh token, once, also of two at the same time', async () => {
+  it('gives a new pair for a refresh token only once, even for two requests at the same time', async () => {
     const { body } = await client.token(password)
     const both = await Promise.all([refresh(body.refresh_token), refresh(body.refresh_token)])
     const [second, refused] = both.sort((one, other) => one.status - other.status)
@@ -86,7 +86,7 @@ describe('the token endpoint', () => {
 })
 
 describe('the browser flow', () => {
-  it('sends code and state back, the state byte for byte, and exchanges the code for a working pair', async () => {
+  it('returns the code, and the state byte for byte, and exchanges the code for a working pair', async () => {
     const location = await approve()
     expect(location.startsWith(`${REDIRECT}?code=`)).toBe(true)
     expect(location.endsWith(`&state=${STATE}`)).toBe(true)
@@ -98,7 +98,7 @@ describe('the browser flow', () => {
     expect((await client.token(refreshing, DEMO)).status).toBe(200)
   })
 
-  it('accepts a code once, in time, from its own client and redirect address', async () => {
+  it('accepts a code only once, in time, from its own client and redirect address', async () => {
     const code = async () => new URL(await approve()).searchParams.get('code') ?? ''
     const used = await code()
     const first = await exchange(used)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Body, type ListEntry, listAll, openClient, type TestClient } from './client.ts'
 
-// Answers that were published, value by value: the sandbox has to look like them.
+// Published answers, value by value: the sandbox has to look like them.
 
 type Sample = Record<string, number | string | null>
 type Summary = Record<'xss' | 'xlss' | 'xhss' | 'xpss' | 'duration' | 'distance' | 'difficulty', number> & {
@@ -15,7 +15,7 @@ type Detail = { session_data: Sample[]; summary: Summary }
 let client: TestClient
 let token: string
 let list: ListEntry[]
-/** Of the newest rides. */
+/** The details of the newest rides. */
 let details: Detail[]
 beforeAll(async () => {
   client = await openClient({ activities: 150, longestActivitySeconds: 1_200 })
@@ -39,7 +39,7 @@ async function textOf(path: string): Promise<string> {
 }
 
 describe('the athlete', () => {
-  it('has about three years of rides and some runs that end yesterday, with odd names and missing descriptions', async () => {
+  it('has three years of rides and some runs up to yesterday, with odd names and missing descriptions', async () => {
     const truth = await client.steer('GET', 'activities')
     const own = (truth.body.activities as Array<{ rider: string; started_at: string }>).filter(
       ({ rider }) => rider === 'rider',
@@ -62,7 +62,7 @@ describe('the athlete', () => {
     expect((await client.get(`/oauth/activity/${list[0]?.path}`, second)).status).toBe(404)
   })
 
-  it('has a list that is filtered by start and by update, both ends included', async () => {
+  it('has a list that can be filtered by start and by update, both inclusive', async () => {
     const { body } = await client.steer('POST', 'activities', { started_at: '2020-02-02T10:00:00Z' })
     const start = Date.parse('2020-02-02T10:00:00Z') / 1_000
     const paths = async (from: number, to: number, more = '') => {
@@ -97,7 +97,7 @@ describe('the athlete', () => {
     })
   })
 
-  it('has workouts with the fields of published captures and of the document, unless set otherwise', async () => {
+  it('has workouts with the fields of captures and of the document, unless set otherwise', async () => {
     const first = async () =>
       (await client.get<{ workouts: Body[] }>('/oauth/workout', token)).body.workouts[1] ?? {}
     const both = await first()
@@ -124,7 +124,7 @@ describe('the athlete', () => {
 })
 
 describe('the dates', () => {
-  it('are in UTC, as in the details, unless set otherwise, then in all three styles of time zone', async () => {
+  it('are in UTC in list and details, and in three styles of time zone if set so', async () => {
     const some = list.slice(0, 60)
     for (const [index, { start_date }] of some.slice(0, details.length).entries()) {
       expect(start_date).toEqual(details[index]?.summary.start_date)
@@ -167,7 +167,7 @@ describe('an activity', () => {
     }
   })
 
-  it('has the oddities of real answers: nulls, rides without GPS, and text in place of a number when asked for', async () => {
+  it('has the oddities of real answers: nulls, rides without GPS, and numbers as texts on request', async () => {
     const oddities = ({ session_data: samples }: Detail) =>
       samples.flatMap((sample) =>
         Object.entries(sample).map(([field, value]) =>
@@ -188,7 +188,7 @@ describe('an activity', () => {
     expect(new Set(breakthroughs)).toEqual(new Set([1, 0, -1, null]))
   })
 
-  it('is JSON that is escaped as PHP does it, and reads back the same', async () => {
+  it('is JSON with PHP escapes that parses to the same value', async () => {
     const name = `a/b "c" \\ é 河 🚀 <i> & 'x'\u0007\n`
     const { body } = await client.steer<{ path: string }>('POST', 'activities', { name, seconds: 60 })
     const answer = await textOf(`/oauth/activity/${body.path}`)

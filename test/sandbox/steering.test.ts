@@ -18,14 +18,14 @@ async function ask(path = '/oauth/workouts', signal?: AbortSignal) {
 }
 
 describe('a planned failure', () => {
-  it.each(['reset', 'cut', 'stall', 'empty'])('of the kind %s spoils one answer', async (kind) => {
+  it.each(['reset', 'cut', 'stall', 'empty'])('of the kind %s fails one answer', async (kind) => {
     await plan({ kind })
     const spoilt = await ask('/oauth/workouts', AbortSignal.timeout(150)).catch(() => ({ text: '' }))
     expect(spoilt.text).toBe('')
     expect((await ask()).text).not.toBe('')
   })
 
-  it('of one activity damages its answer in each way, until it is repaired', async () => {
+  it('of an activity damages its answer in each way until the activity is repaired', async () => {
     const path = (await listAll(client, token))[0]?.path
     const answer = async (broken: string | null) => {
       await client.steer('PATCH', `activities/${path}`, { broken })
@@ -43,14 +43,14 @@ describe('a planned failure', () => {
     expect(await answer(null)).toBe(whole)
   })
 
-  it('is refused when it is misspelt', async () => {
+  it('is refused if it is misspelt', async () => {
     expect((await plan({ kind: 'explode' })).status).toBe(400)
     expect((await plan({ kind: 'reset', path: '(' })).status).toBe(400)
     expect((await plan({ kind: 'reset', tmes: 2 })).body.error).toContain('tmes')
   })
 })
 
-it('every route that steering describes exists', async () => {
+it('every route that the steering table lists exists', async () => {
   const { body } = await client.steer<{ routes: Array<{ method: string; path: string }> }>('GET', '')
   expect(body.routes.length).toBeGreaterThan(15)
   for (const { method, path } of body.routes) {

@@ -28,7 +28,7 @@ const post = (client: Client, form: Record<string, string>, headers: Record<stri
 const read = async (client: Client, path: string) =>
   fetch(`${client.sandbox.url}${path}`, { headers: { authorization: `Bearer ${await client.signIn()}` } })
 
-/** What a client does, the answer of the lenient and of the strict sandbox, and what the strict one tells. */
+/** The client's deviation, the answers of the lenient and of the strict sandbox, and what the strict sandbox reports. */
 const DEVIATIONS: ReadonlyArray<
   [what: string, act: (client: Client) => Promise<Response>, lenient: number, strict: number, told: string[]]
 > = [
@@ -73,25 +73,28 @@ const DEVIATIONS: ReadonlyArray<
     ['GET /oauth/activity: the query parameter page'],
   ],
   [
-    'an address of no endpoint',
+    'a request to an unknown address',
     (client) => read(client, '/oauth/athlete'),
     404,
     404,
-    ['GET: an address or method of no endpoint'],
+    ['GET: an address or method without an endpoint'],
   ],
 ]
 
 describe('a strict sandbox', () => {
-  it.each(DEVIATIONS)('answers and tells a client that sends %s', async (_, act, lenient, strict, told) => {
-    for (const isStrict of [false, true]) {
-      const { client, said, deviations } = await open(isStrict)
-      for (const _time of [1, 2]) expect((await act(client)).status).toBe(isStrict ? strict : lenient)
-      expect(said).toEqual(isStrict ? told : [])
-      expect(await deviations()).toEqual(Object.fromEntries(said.map((what) => [what, 2])))
-    }
-  })
+  it.each(DEVIATIONS)(
+    'answers a client that sends %s, and reports what the document lacks',
+    async (_, act, lenient, strict, told) => {
+      for (const isStrict of [false, true]) {
+        const { client, said, deviations } = await open(isStrict)
+        for (const _time of [1, 2]) expect((await act(client)).status).toBe(isStrict ? strict : lenient)
+        expect(said).toEqual(isStrict ? told : [])
+        expect(await deviations()).toEqual(Object.fromEntries(said.map((what) => [what, 2])))
+      }
+    },
+  )
 
-  it('tells an undocumented part of an upload', async () => {
+  it('reports an undocumented part of an upload', async () => {
     const { client, said } = await open(true)
     const form = new FormData()
     form.set('file', new Blob([new Uint8Array(makeRide())]), 'ride.fit')
@@ -102,7 +105,7 @@ describe('a strict sandbox', () => {
     expect(said).toEqual(['POST /oauth/upload: the part private'])
   })
 
-  it('sends the fields of the document alone', async () => {
+  it('sends only the fields of the document', async () => {
     const { client } = await open(true)
     const token = await client.signIn()
     const { body: list } = await client.get('/oauth/activity?from=0&to=2000000000', token)

@@ -31,7 +31,7 @@ const detail = (path: string) =>
   client.get<Detail>(`/oauth/activity/${path}?include_session_data=1`, token).then(({ body }) => body)
 
 describe('an upload', () => {
-  it('is an activity at once, with samples after the delay', async () => {
+  it('becomes an activity at once and gets its samples after the delay', async () => {
     const { path, body } = await upload(fit, { fileName: 'morning.fit' })
     expect(body.success).toBe(true)
     expect(body.json.files[0]).toEqual({
@@ -60,7 +60,7 @@ describe('an upload', () => {
     expect(ready.summary.duration).toBe(898)
   })
 
-  it('is refused when it is not a whole FIT activity', async () => {
+  it('is refused if it is not a complete FIT activity', async () => {
     const bad = [
       new Uint8Array(0),
       Buffer.from('hello'),
@@ -73,7 +73,7 @@ describe('an upload', () => {
     expect(counts.body.uploads).toEqual({ accepted: 0, refused: bad.length })
   })
 
-  it('is accepted with compressed times in the headers of its records', async () => {
+  it('is accepted with compressed timestamps in its record headers', async () => {
     const bytes = wrap([
       ...FILE_ID_ACTIVITY,
       ...[0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 7, 2, 0x84, 0x02, ...littleEndian(T0), 250, 0],

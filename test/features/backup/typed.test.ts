@@ -53,7 +53,10 @@ it('of damaged files restores the newest backup in their place, or begins anew w
   await truncate(join(made.path, 'postgres/global/pg_control'), 100)
   const env = { MUSETTE_DATA_DIR: made.path, MUSETTE_BASE_URL: rig.env.MUSETTE_BASE_URL ?? '' }
   const without = await runVerb(['status'], { env })
-  expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('the backup folder has no backup') })
+  expect(without).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('the backup folder has no backup'),
+  })
   expect(without.stderr).toMatch(/run: mv \S+ \S+ && musette login\n$/)
   const backups = join(made.path, 'backups')
   await mkdir(backups)

@@ -1,6 +1,6 @@
 /**
- * Does what a rider does in the browser at the address of a login: signs in, whose password is the name, and approves. Returns the
- * address that the browser is sent to.
+ * Does what a rider does in the browser at the address of a login: signs in with the name as password, and approves. Returns the address to
+ * which the browser is redirected.
  */
 export async function approve(authorizeUrl: string, username = 'rider'): Promise<string> {
   const post = (fields: Record<string, string>, cookie = '') =>

@@ -29,7 +29,7 @@ const envOf = (name: string) => ({
 })
 const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', place(from), place(to)])
 
-/** Opens the database of a data directory as verbs do and lets the daemon look at it. */
+/** Opens the database of a data directory as verbs do, and lets the daemon look at it. */
 async function lookAt(name: string) {
   const { log, lines } = makeTestLog()
   const app = await openLocalApp(readConfig(envOf(name)), log)
@@ -52,7 +52,7 @@ beforeAll(async () => {
   expect(signedIn).toMatchObject({ code: 0 })
 })
 
-it('a copy of a data directory has a line of its own, which it keeps', async () => {
+it('a copy of a data directory gets its own line and keeps it', async () => {
   const first = await lookAt('first')
   await copy('first', 'copy')
   const copied = await lookAt('copy')
@@ -62,7 +62,7 @@ it('a copy of a data directory has a line of its own, which it keeps', async () 
   expect(await lookAt('first')).toEqual({ ...first, causes: [], isTold: false })
 })
 
-it('daemons of a data directory and its copy send a file of one drop folder once, and the copy says so', async () => {
+it('daemons of a data directory and of its copy upload a shared file once, and the copy says so', async () => {
   await copy('first', 'second')
   const start = (name: string) => {
     const daemon = startNode([main, 'start'], { env: envOf(name) })

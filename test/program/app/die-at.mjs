@@ -2,8 +2,8 @@ import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { watchQueries } from '../../kit/on-query.mjs'
 
-// Loaded before the program by NODE_OPTIONS: kills the process, as a power cut would, at the moment of a rotation that
-// the variable DIE_AT names. Plain JavaScript, which needs no compiler.
+// Loaded before the program by NODE_OPTIONS: kills the process, as a power cut would, at the moment of a rotation that the variable DIE_AT
+// names. Plain JavaScript, so that it needs no compiler.
 
 const moment = process.env.DIE_AT
 const die = (now) => {

@@ -22,7 +22,7 @@ beforeEach(() => {
   drop = join(data.path, 'drop')
 })
 
-/** A folder of somebody else with old files in it, some with names that musette gives. */
+/** Another user's folder with old files, some of them with names that musette uses. */
 async function openVictim() {
   const { path } = await openForTest(openTempDir('victim'))
   for (const name of ['wedding.jpg', '.hidden', ...ARRIVED]) {
@@ -52,8 +52,8 @@ async function openApp() {
   }
 }
 
-describe('what arrived and was left', () => {
-  it('is removed when it is ours and old, with a line for each file; the rest stays', async () => {
+describe('a partly arrived file', () => {
+  it('is removed and logged if it is ours and old; other files stay', async () => {
     const folder = join(drop, '.arriving')
     await mkdir(folder, { recursive: true })
     const others = ['wedding.jpg', '.hidden', `${ID}.arrived.jpg`, `${ID}.part`, `x${ID}.arrived`]
@@ -69,7 +69,7 @@ describe('what arrived and was left', () => {
     expect(log.lines.map(({ file }) => file).sort()).toEqual(ARRIVED.map((name) => join(folder, name)).sort())
   })
 
-  it('is not removed from behind a link, which is named with its command', async () => {
+  it('is not removed behind a link; the link is named with the command that removes it', async () => {
     const victim = await openVictim()
     await mkdir(drop)
     await symlink(victim.path, join(drop, '.arriving'))
@@ -86,7 +86,7 @@ describe('a file from the page', () => {
   it.each([
     ['the folder where it arrives', 'default', '.arriving'],
     ["its account's folder", 'partner', 'partner'],
-  ])('is refused while %s is a link, and accepted when the command was typed', async (_, account, name) => {
+  ])('is refused while %s is a link, and accepted after the command was typed', async (_, account, name) => {
     const victim = await openVictim()
     const { send } = await openApp()
     await mkdir(drop)
@@ -102,7 +102,7 @@ describe('a file from the page', () => {
   })
 
   it.each(['000', '022', '077'])(
-    'is of its owner alone, as are new folders, under umask %s',
+    'is private to its owner, like new folders, under umask %s',
     async (umask) => {
       const before = process.umask(umask)
       onTestFinished(() => void process.umask(before))
@@ -115,7 +115,7 @@ describe('a file from the page', () => {
     },
   )
 
-  it('that is empty is refused and leaves nothing behind', async () => {
+  it('is refused if it is empty, and leaves nothing behind', async () => {
     const { send } = await openApp()
     const refused = await send('default', Buffer.alloc(0))
     expect(refused).toMatchObject({ accepted: false, reason: expect.not.stringContaining('ERR_') })

@@ -49,7 +49,7 @@ const NEVER_POLLED = 'delete from training.sync_runs where account_id is not nul
 const FIT_FILE = `${upload('mirrored', '1 minute')}; insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at, reader_version)
   select account_id, 'x', 1, 1, 1, '{}', now(), 0 from training.accounts`
 
-/** A mirror in order. */
+/** The statements for a mirror without problems. */
 const WELL = [
   'update training.accounts set needs_login = false, created_at = now()',
   login(
@@ -64,7 +64,7 @@ const WELL = [
   ...features.flatMap(({ runs = [] }) => runs.map((resource) => run(resource, '1 minute', 'done'))),
 ]
 
-/** The code | what is done in the database | a part of the sentence | the command; the table of the code says where it is shown. */
+/** Columns: code, statements on the database, a part of the sentence, the command. The rule of the code says where it is shown. */
 const SITUATIONS = `
 other_rider | update musette.riders r set is_other = true, pair = sha256(c.access_token) from musette.credentials c | account "default" is signed in as a different rider than its activities are from | musette login
 needs_login | update training.accounts set needs_login = true | account "default" needs a login | musette login
@@ -90,7 +90,7 @@ fit_files_outdated | ${FIT_FILE}; insert into training.fit_originals (account_id
 fit_files_gone | ${FIT_FILE} | an earlier version read 1 FIT file whose bytes are not kept |
 no_account | delete from training.accounts | there is no account yet | musette login`
 
-/** Codes that need a server, folders or accounts of others, which other tests see. */
+/** Codes that need a server, folders or other accounts; other tests cover them. */
 const ELSEWHERE = [
   ...['slot_keeps_wal', 'order_of_texts_changed', 'wraparound_near'],
   ...['accounts_of_one_rider', 'folder_of_another'],
@@ -103,7 +103,7 @@ const rowsOf = (situations: SituationRows['situations']) =>
     .split(/\n+(?=[a-z_]+ \|)/)
     .filter(Boolean)
 
-it('every finding has a situation, or is left to other tests', () => {
+it('every finding has a situation here or in another test', () => {
   const codes = TABLES.flatMap(([, situations]) => rowsOf(situations).map((row) => row.split(' ')[0]))
   expect([...new Set([...codes, ...ELSEWHERE])].sort()).toEqual(RULES.map(({ code }) => code).sort())
 })
@@ -117,7 +117,7 @@ const TABLES = [
 
 // The last situation of the last table deletes the account.
 it.each(TABLES)(
-  'each situation of %s is one finding with its command, shown where the table says, and over with the situation',
+  'each situation of %s makes one finding with its command, shown in its places until the situation is over',
   async (_, situations) => {
     for (const row of rowsOf(situations)) {
       const cells = row.split('|').map((cell) => cell.trim())

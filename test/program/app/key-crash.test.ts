@@ -17,12 +17,12 @@ const MOMENTS = [
 const rig = openForAll(() => openCliRig({ activities: 1, isSignedIn: true }))
 
 const keyIdInUse = async () => (await rig.rows('select key_id from musette.credentials'))[0]?.key_id
-/** The key files but those that a rotation has replaced, which stay for backups. */
+/** The key files, except those that a rotation has replaced, which stay for backups. */
 const keyFiles = async () =>
   (await readdir(rig.dataDir)).filter((name) => /^secret\.key(?!\.old-[0-9a-f]{8}$)/.test(name))
 
 it.each(MOMENTS)(
-  'a rotation that is killed $moment leaves a login that opens',
+  'a rotation that is killed $moment leaves a login that can be decrypted',
   async ({ moment, sealed }) => {
     const before = await keyIdInUse()
     const killed = await rig.musette(['key', 'rotate'], {
@@ -31,7 +31,7 @@ it.each(MOMENTS)(
     expect(killed).toMatchObject({ signal: 'SIGKILL' })
     expect((await keyIdInUse()) !== before).toBe(sealed)
     expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
-    // The next start has put the key of a rotation that counts in its place.
+    // The next start has put the new key in place if the rotation counts.
     if (sealed) expect(await keyFiles()).toEqual(['secret.key'])
     const between = await keyIdInUse()
     expect(await rig.musette(['key', 'rotate'])).toMatchObject({ code: 0 })

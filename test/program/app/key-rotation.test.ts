@@ -11,7 +11,7 @@ import { eventually } from '../../kit/eventually.ts'
 import { IDENTITY } from '../../kit/identity.ts'
 import { locksHeldOn, queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 
-/** A vault whose process began with the first key; the list is what lies on the disk now. */
+/** A vault whose process began with the first key; the list has the keys that are now on the disk. */
 async function openRotatable() {
   const test = await openTestVault()
   const disk = [test.secretKey]
@@ -47,7 +47,7 @@ test('a rotation seals the whole login with the new key and changes nothing else
   await expect(vaultOn(store).read(accountId)).rejects.toMatchObject(refusal)
 })
 
-test('a rotation keeps and names a login sealed with an unknown key, and changes nothing when all are', async () => {
+test('a rotation keeps and names a login sealed with an unknown key, and changes nothing if all are', async () => {
   const { store, vaultOn, accountId, next, rotate } = await openRotatable()
   const rows = () => rowsOf(store, 'SELECT c::text FROM musette.credentials c ORDER BY account_id')
   const before = await rows()
@@ -62,7 +62,7 @@ test('a rotation keeps and names a login sealed with an unknown key, and changes
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(0))
 })
 
-test('a process with the old key follows a rotation when it reads or refreshes', async () => {
+test('a process with the old key takes the new key when it reads or refreshes', async () => {
   const { following, vaultOn, store, accountId, next, rotate } = await openRotatable()
   expect(await following.read(accountId)).toMatchObject(pairAt(0))
   await rotate()
@@ -116,7 +116,7 @@ test('a first login waits for a rotation and is sealed with the new key', async 
 
 test('a rotation first stores spooled tokens and removes their file', async () => {
   const { vaultOn, store, accountId, spoolDir, next, rotate, url } = await openRotatable()
-  // A spool file whose tokens the table has not: written by a process that lost the database at once.
+  // A spool file with tokens that the table lacks, written by a process that lost the database at that moment.
   const cutting = vaultOn({
     ...store,
     transaction: (fn) =>

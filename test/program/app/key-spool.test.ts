@@ -6,8 +6,8 @@ import { openForTest } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openCliRig } from '../cli/rig.ts'
 
-// A rotation beside such a file: key-rotation.test.ts.
-it('the next sync stores spooled tokens and requests no others', async () => {
+// For a rotation with such a file, see key-rotation.test.ts.
+it('the next sync stores spooled tokens and requests no new ones', async () => {
   const rig = await openForTest(openCliRig({ activities: 1 }))
   await rig.signIn()
   const server = inject('postgresUrl')
@@ -21,7 +21,7 @@ it('the next sync stores spooled tokens and requests no others', async () => {
   const before = await grants()
   const sync = rig.start(['sync'])
   await eventually(async () => (await grants()) > before)
-  // The database goes away between the service's answer and the row it is for: whoever is connected is thrown out.
+  // The database goes away between the service's answer and the row for it: all connections are closed.
   await allow(false)
   await queryOnce(server, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
   await sync.finished

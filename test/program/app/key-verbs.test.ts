@@ -13,7 +13,7 @@ import { typeVerb } from '../doctor/rig.ts'
 
 const makeKeyText = () => randomBytes(32).toString('base64')
 
-/** One account whose key is in the data directory; each part leaves it signed in. */
+/** An account whose key is in the data directory; each test leaves it signed in. */
 const rig = openForAll(() => openCliRig({ activities: 1, isSignedIn: true }))
 let keyPath: string
 const place = (name: string) => join(rig.dataDir, name)
@@ -26,18 +26,18 @@ beforeAll(async () => {
   await writeFile(place('ride.fit'), makeRide())
 })
 
-// A daemon whose key is replaced: test/flows/leaks/daemon.test.ts; a process: key-rotation.test.ts.
-it('a key that does not fit is replaced by a login', async () => {
+// For a daemon whose key is replaced, see test/flows/leaks/daemon.test.ts; for a process, see key-rotation.test.ts.
+it('a login replaces a wrong key', async () => {
   const env = { MUSETTE_SECRET_KEY: makeKeyText() }
   await rig.signIn('default', env)
-  // The one that does not fit changes nothing.
+  // The wrong key changes nothing.
   expect([await codeOf('sync', env), await codeOf('sync'), await codeOf('sync', env)]).toEqual([0, 2, 0])
   expect(await rig.signIn()).toMatchObject({ code: 0 })
 })
 
 describe('a key on paper', () => {
   beforeAll(() => rig.musette(['key', 'rotate']))
-  /** Runs the verb with standard output in a file, and returns what it wrote there. */
+  /** Runs the verb with standard output in a file, and returns what the verb wrote to the file. */
   const exportTo = async (mode: number) => {
     const path = place(`paper-${mode.toString(8)}.txt`)
     await writeFile(path, '', { mode })
@@ -50,7 +50,7 @@ describe('a key on paper', () => {
     return { status, stderr, text: await readFile(path, 'utf8'), path }
   }
 
-  it('is printed to its owner only: a terminal, or a file of mode 0600', async () => {
+  it('is printed only to a terminal or to a file of mode 0600', async () => {
     const piped = await rig.musette(['key', 'export'])
     const open = await exportTo(0o640)
     for (const { stderr } of [piped, open])
@@ -65,7 +65,7 @@ describe('a key on paper', () => {
     expect((await exportTo(0o600)).text.replaceAll('\r', '')).toBe(shown.screen.replaceAll('\r', ''))
   })
 
-  it('opens the logins when the key is lost or another one is there', async () => {
+  it('decrypts the logins if the key is lost or another key is there', async () => {
     const key = await readFile(keyPath)
     const { path, text } = await exportTo(0o600)
     expect(text.match(/^key [0-9a-f]{8} of/gm)?.length).toBeGreaterThan(1)
@@ -84,7 +84,7 @@ describe('a key on paper', () => {
     await writeFile(keyPath, key)
   })
 
-  it('is not imported with a typing error, or beside MUSETTE_SECRET_KEY', async () => {
+  it('is not imported with a typing error, or if MUSETTE_SECRET_KEY is set', async () => {
     const before = await readFile(keyPath, 'utf8')
     const wrong = await rig.musette(['key', 'import', '-'], { input: '123456 123457' })
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('group 1 has a typing error') })
@@ -96,7 +96,7 @@ describe('a key on paper', () => {
 })
 
 describe('a key file', () => {
-  it('that a rotation replaced is kept, and opens the logins of an older backup; the new one is not shown', async () => {
+  it('is kept after a rotation and decrypts an older backup; the new key is not shown', async () => {
     await rig.rows('create table before as select * from musette.credentials')
     const old = await readFile(keyPath, 'utf8')
     const { stdout, stderr } = await rig.musette(['key', 'rotate'])
@@ -120,7 +120,7 @@ describe('a key file', () => {
     await swap('after')
   })
 
-  it('is named and not replaced by any verb while logins need it, and its copy opens them', async () => {
+  it('is named and never replaced while logins need it, and a copy of it decrypts them', async () => {
     await rig.signIn('partner')
     const key = await readFile(keyPath)
     await rm(keyPath)
@@ -146,7 +146,7 @@ describe('a key from the environment', () => {
   const env = { MUSETTE_SECRET_KEY: makeKeyText() }
   const rotate = (...more: string[]) => rig.musette(['key', 'rotate', ...more], { env })
 
-  it('is not replaced without a file, or by a file that is no key', async () => {
+  it('is not replaced without a file, or by a file that is not a key', async () => {
     await rig.signIn('default', env)
     const before = await sealed()
     expect((await rotate()).stderr).toContain('run: musette key rotate --to FILE')

@@ -14,7 +14,7 @@ import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openCliRig } from '../cli/rig.ts'
 
-/** A pass of another process, as long as its connection is open. */
+/** A pass of another process, which lasts as long as its connection is open. */
 async function openForeignPass(databaseUrl: string, accountId: number): Promise<pg.Client> {
   const client = await connect(databaseUrl)
   await client.query(`begin; set local application_name = 'musette pass ${accountId}';
@@ -36,7 +36,7 @@ describe('passes at the same time', () => {
     await scene.requests()
   })
 
-  it('of one account become one, which requests each activity once', async () => {
+  it('of one account become one pass, which requests each activity once', async () => {
     const ends = await Promise.all([pass(), pass(), pass(), pass()])
     expect(ends.filter((end) => end !== undefined)).toMatchObject([{ fetched: 2, created: 2 }])
     expect(await scene.requests()).toMatchObject({ 'GET /oauth/activity/:path': 2 })
@@ -44,7 +44,7 @@ describe('passes at the same time', () => {
     expect(await pass()).toMatchObject({ fetched: 0 })
   })
 
-  it('wait for each other on request, and not for those of other accounts', async () => {
+  it('wait for each other on request, but not for passes of other accounts', async () => {
     const other = await scene.signIn('second')
     const foreign = await openForeignPass(scene.databaseUrl, other.accountId)
     let isWaiting = false
@@ -63,7 +63,7 @@ describe('passes at the same time', () => {
     expect(await waiting).toMatchObject({ failed: 0 })
   })
 
-  it('make the daemon wait for this account until they end, and for no other', async () => {
+  it('make the daemon wait only for this account until they end', async () => {
     await syncAccount(scene.app, { name: 'default' })
     await scene.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
     const enqueued: string[] = []
@@ -92,7 +92,7 @@ describe('passes at the same time', () => {
   })
 })
 
-it('musette sync beside a pass of its account says so with the command to type, and ends with 0', async () => {
+it('musette sync during a pass of its account names the command to type, and exits 0', async () => {
   const rig = await openForTest(openCliRig({ activities: 1 }))
   await rig.signIn()
   const foreign = await openForeignPass(rig.databaseUrl, 1)
@@ -126,7 +126,7 @@ it('a command keeps its embedded Postgres until the pass of another command ends
     if (isStopped) stop.abort()
     const closed = app.close()
     if (!isStopped) {
-      // The end of the server would end a statement that runs.
+      // The end of the server would end a running statement.
       await foreign.query('select pg_sleep(0.5)')
       await foreign.end()
     }

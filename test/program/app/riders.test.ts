@@ -12,7 +12,7 @@ import { openRig } from '../../core/mirror/rig.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { approve } from './approve.ts'
 
-/** One account of a rider; each test leaves it signed in, until the last ones. */
+/** An account of a rider; each test except the last ones leaves it signed in. */
 const rig = openForAll(() => openRig({ activities: 3 }))
 beforeAll(() => syncAccount(rig.app, { name: 'default', training: true }))
 
@@ -20,7 +20,7 @@ const RIDER = { name: 'default', username: 'rider', password: 'rider', keepPassw
 const SECOND = { ...RIDER, username: 'second', password: 'second' }
 const REFUSED = { name: 'CredentialsRejectedError', code: 'other_rider' }
 
-/** What the account holds of a rider, and its tokens. */
+/** What the account has of a rider, and its tokens. */
 const HELD = `select (select array_agg(path order by path) from training.activities) as paths,
   (select array_agg(absent_since) from training.activities) as absent, (select count(*) from training.training_info) as info,
   (select count(*) from training.workouts where account_id is not null) as workouts,
@@ -28,7 +28,7 @@ const HELD = `select (select array_agg(path order by path) from training.activit
 const held = async () => (await rig.rows(HELD))[0]
 const tokens = async () => (await rig.rows('select access_token, obtained_at from musette.credentials'))[0]
 
-/** Stores tokens of a user without the comparison of a login, as a hand does. */
+/** Stores tokens of a user without comparing the login, as a person can do by hand. */
 async function putInPlace(username: string): Promise<void> {
   const { config, service, vault } = rig.app
   const { clientId, clientSecret } = config.service
@@ -38,7 +38,7 @@ async function putInPlace(username: string): Promise<void> {
   await vault.saveLogin({ name: 'default', baseUrl }, { clientId, clientSecret, pair })
 }
 
-/** Lets the service list no activity, by which a login is compared. */
+/** Makes the service list no activities, which a login is compared by. */
 const planNoList = () =>
   rig.steer('POST', 'faults', { path: '^/oauth/activity$', kind: 'status', status: 500, times: 'always' })
 
@@ -62,7 +62,7 @@ describe('another rider', () => {
     expect(await syncAccount(rig.app, { name: 'other' })).toMatchObject({ listed: 3 })
   })
 
-  it('is detected at the first pass when the service was away at the login', async () => {
+  it('is detected at the first pass if the service was down at the login', async () => {
     await planNoList()
     await signInWithPassword(rig.app, SECOND)
     const before = await held()
@@ -74,7 +74,7 @@ describe('another rider', () => {
     await signInWithPassword(rig.app, RIDER)
   })
 
-  it('with tokens put into the database writes nothing until the right one signs in', async () => {
+  it('writes nothing with tokens put into the database until the right rider signs in', async () => {
     await putInPlace('second')
     const before = await held()
     const { app, account } = rig
@@ -111,7 +111,7 @@ describe('another rider', () => {
 })
 
 describe('the same rider', () => {
-  it('is recognized by an activity without a known name, and continues', async () => {
+  it('is recognized by an activity if the name is unknown, and continues', async () => {
     await signInWithPassword(rig.app, RIDER)
     for (const change of [
       `update musette.riders set name_hash = 'x'`,
@@ -125,7 +125,7 @@ describe('the same rider', () => {
     }
   })
 
-  it('leaves no user name in clear, and another hash in each account', async () => {
+  it('leaves no plain user name, and a different hash in each account', async () => {
     await signInWithPassword(rig.app, { ...RIDER, name: 'again' })
     const rows = await rig.rows(
       'select username, name_hash from musette.riders r join musette.credentials using (account_id)',
@@ -133,7 +133,7 @@ describe('the same rider', () => {
     expect(rows.map(({ username }) => username)).toEqual(rows.map(() => null))
     expect(rows.length).toBeGreaterThan(1)
     expect(new Set(rows.map(({ name_hash }) => String(name_hash))).size).toBe(rows.length)
-    // Nor of a rider who cannot be compared.
+    // No user name of a rider who cannot be compared either.
     await planNoList()
     await rig.rows('update musette.riders set name_hash = null')
     await signInWithPassword(rig.app, RIDER)
@@ -151,7 +151,7 @@ describe('an account without activities', () => {
   const empty = (table: string) =>
     rig.rows(`delete from training.${table} where account_id = $1 returning 1`, [rig.account.accountId])
 
-  it('refuses only another name, once it has a rider’s data; a login without a name makes the last one void', async () => {
+  it('refuses only another name once it has a rider’s data; a login without a name clears the last name', async () => {
     await signInWithPassword(rig.app, RIDER)
     await empty('activities')
     await expect(signInWithPassword(rig.app, SECOND)).rejects.toMatchObject(REFUSED)

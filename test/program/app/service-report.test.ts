@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { openForTest } from '../../kit/open-for.ts'
 import { openCliRig } from '../cli/rig.ts'
 
-/** Values that stand nowhere else. */
+/** Values that occur nowhere else. */
 const MARK = 'Zaphod Marked'
 const PLACE = { lat: 47.1234567, lng: 8.7654321 }
 
 describe('the report of musette verify', () => {
-  it('has endpoints, fields, kinds and sizes, and nothing of the rider', async () => {
+  it('has endpoints, fields, types and sizes, and no data of the rider', async () => {
     const rig = await openForTest(openCliRig({ activities: 2 }))
     await rig.signIn()
     await rig.steer('POST', 'activities', {

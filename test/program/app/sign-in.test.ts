@@ -24,7 +24,7 @@ async function openOther() {
 const requestsOf = async (url: string) =>
   (await steer<{ requests: Record<string, number> }>(url, 'GET', 'counts')).requests
 
-it('no tokens are sent to an address that did not issue them', async () => {
+it('tokens are sent only to the address that issued them', async () => {
   const other = await openOther()
   await rig.rows('update training.accounts set base_url = $1', [other])
   await expect(sync()).rejects.toThrow('run: musette login')
@@ -32,7 +32,7 @@ it('no tokens are sent to an address that did not issue them', async () => {
   await rig.rows('update training.accounts set base_url = $1', [rig.account.baseUrl])
 })
 
-it('a login keeps a password only on request, and then uses it when the grant is revoked', async () => {
+it('a login keeps a password only on request, and uses it when the grant is revoked', async () => {
   await signInWithPassword(rig.app, { ...LOGIN, keepPassword: true })
   await rig.steer('POST', 'tokens/revoke')
   expect(await sync()).toMatchObject({ failed: 0 })
@@ -41,7 +41,7 @@ it('a login keeps a password only on request, and then uses it when the grant is
   await expect(sync()).rejects.toThrow('run: musette login')
 })
 
-it('a login works and refreshes at a service that states an absurd lifetime', async () => {
+it('a login works and refreshes if the service states an absurd token lifetime', async () => {
   const absurd = (name: string) => ({
     ...{ path: '^/oauth/token$', kind: 'status', status: 200 },
     body: { access_token: name, refresh_token: name, token_type: 'Bearer', expires_in: 999_999_999_999 },
@@ -55,7 +55,7 @@ it('a login works and refreshes at a service that states an absurd lifetime', as
   expect(await rig.app.vault.read(accountId)).toMatchObject({ refreshToken: 'second', needsLogin: false })
 })
 
-it('an account is mirrored from the beginning when another rider signs in on purpose, and continues for the same one', async () => {
+it('an account is mirrored from the beginning for another rider, and continues for the same rider', async () => {
   await signInWithPassword(rig.app, LOGIN)
   expect(await sync()).toMatchObject({ listed: 0 })
   const sibling = { username: 'sibling', password: 'sibling' }
@@ -64,7 +64,7 @@ it('an account is mirrored from the beginning when another rider signs in on pur
   expect(await sync()).toMatchObject({ listed: 2, fetched: 2 })
 })
 
-it('a login that fails half way leaves the previous one unchanged', async () => {
+it('a login that fails halfway leaves the previous login unchanged', async () => {
   const other = await openOther()
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other }
   const app = await openForTest(openApp(readConfig(env), makeSilentLog(), { features: [] }))
@@ -94,7 +94,7 @@ it('a login that fails half way leaves the previous one unchanged', async () => 
   expect(await addresses()).toEqual(before)
   expect(await sync(app)).toMatchObject({ failed: 0 })
   expect(await requestsOf(other)).toEqual({ 'POST /oauth/token': 1 })
-  // Else the account is mirrored from the beginning.
+  // Otherwise the account is mirrored from the beginning.
   expect(await signIn()).toMatchObject({ baseUrl: other })
   expect(await sync(app)).toMatchObject({ listed: 3, fetched: 3 })
 })

@@ -3,7 +3,7 @@ import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { openScene } from '../../core/mirror/training-scene.ts'
 import { openForAll } from '../../kit/open-for.ts'
 
-/** What a pass asks for when nothing has changed. */
+/** The requests of a pass when nothing has changed. */
 const QUIET = {
   ...{ 'GET /oauth/activity': 1, 'GET /oauth/training_info': 1 },
   ...{ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 },
@@ -18,7 +18,7 @@ describe('sync', () => {
     return await scene.requests()
   }
 
-  it('reports the counts of the activities when the rest fails, and counts the failures', async () => {
+  it('reports the counts of the activities even if the rest fails, and counts the failures', async () => {
     await scene.fault('^/oauth/training_info$', { kind: 'html' })
     await scene.fault('^/oauth/workouts$', { kind: 'html' })
     expect(await sync()).toMatchObject({ listed: 2, fetched: 2, failed: 2 })
@@ -27,7 +27,7 @@ describe('sync', () => {
     await scene.heal()
   })
 
-  it('fetches training info, the workout of the day and the workouts after the activities, a failed list at once', async () => {
+  it('fetches training info and workouts after the activities, and retries a failed list at once', async () => {
     expect(await requested()).toMatchObject({ 'GET /oauth/workouts': 1 })
     const counts = await scene.rows(
       `select (select count(*) from training.training_info)::int as infos,
@@ -40,7 +40,7 @@ describe('sync', () => {
     expect(first?.resource).toBe('activities')
   })
 
-  it('requests only the lists when repeated, and measures activities of an earlier version without fetching them', async () => {
+  it('requests only the lists when repeated, and measures older activities without fetching them', async () => {
     const measures = () => scene.rows('select * from training.ride_measures order by activity_id')
     const before = await measures()
     expect(before).toHaveLength(2)

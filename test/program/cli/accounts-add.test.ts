@@ -5,7 +5,7 @@ import { openForAll } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openCliRig } from './rig.ts'
 
-/** What a file may not say, and the beginning of its line in the message. */
+/** Wrong lines of a file, and the beginning of the message about each. */
 const WRONG: ReadonlyArray<[row: string, says: string]> = [
   ['third', 'line 2 is not: account, user name, password'],
   ['a/b third hunter2', 'line 2: an account name is letters'],
@@ -36,14 +36,14 @@ describe('accounts add', () => {
       ({ name }) => name,
     )
 
-  it.each(WRONG)('signs nobody in when a line is wrong: %s', async (row, says) => {
+  it.each(WRONG)('signs nobody in if a line is wrong: %s', async (row, says) => {
     const { code, stderr } = await add(`first rider hunter2\n${row}\n`)
     expect({ code }).toEqual({ code: 2 })
     expect(stderr).toContain(says)
     expect(await findNames()).toEqual([])
   })
 
-  it('reads passwords from no file that others can read; the named command ends that', async () => {
+  it('refuses passwords in a file that others can read, with the command that fixes it', async () => {
     await add('first rider hunter2\n')
     await chmod(file, 0o644)
     const { code, stderr } = await rig.musette(['accounts', 'add', file])
@@ -54,7 +54,7 @@ describe('accounts add', () => {
     expect(await findNames()).toEqual([])
   })
 
-  it('signs in whom it can, tries each line once, and goes on with those that failed', async () => {
+  it('signs in every rider it can, tries each line once, and on a rerun tries only failed lines', async () => {
     const before = await tried()
     const failed = await add('# the club\n\nfirst rider rider\n2nd\tsecond\thunter2 with a space\n')
     expect(failed.code).toBe(5)
@@ -78,7 +78,7 @@ describe('accounts add', () => {
     expect(await findNames()).toEqual(['2nd', 'first'])
   })
 
-  it('reads files as editors of other systems write them', async () => {
+  it('reads files written by editors of other systems', async () => {
     for (const name of ['first', '2nd']) await rig.musette(['logout', name])
     const odd = await add('\uFEFF# the club\r\n  first rider rider \r\n\r\n2nd\tsecond\tsecond\t\r\n')
     expect(odd).toMatchObject({ code: 0, stdout: expect.stringContaining('2 signed in, 0 were already') })
@@ -89,7 +89,7 @@ describe('accounts add', () => {
     expect((await rig.musette(['accounts', 'add', rig.dataDir])).code).toBe(2)
   })
 
-  it('reads passwords from a command, whose failure is that of its line', async () => {
+  it('reads passwords from a command, whose failure fails only its line', async () => {
     for (const name of ['first', '2nd']) await rig.musette(['logout', name])
     const command = `[ {account} = first ] && echo {username} || { echo hunter2; exit 7; }`
     const { code, stderr } = await add('first rider\n2nd second\n', '--password-command', command)
@@ -99,7 +99,7 @@ describe('accounts add', () => {
     expect(await queryOnce(rig.databaseUrl, signedIn)).toEqual([{ name: 'first' }])
   })
 
-  it('stops between two lines with whole accounts only, and goes on with the same command', async () => {
+  it('stops between two lines with complete accounts, and continues on a rerun', async () => {
     for (const name of ['first', '2nd']) await rig.musette(['logout', name])
     const stop = 'mkdir stopped 2>/dev/null && kill -INT $PPID && exec sleep 60'
     const command = `[ {account} = 2nd ] && ${stop}; echo {username}`

@@ -14,9 +14,9 @@ const RULE = 'an account name is letters, digits, - and _'
 const rig = openForAll(() => openCliRig({ activities: 1 }))
 beforeAll(() => writeFile(join(rig.dataDir, 'ride.fit'), makeRide()))
 
-describe('a verb of one account, without its name,', () => {
+describe('a verb for one account, without a name,', () => {
   it.each(LINES.ofAccount.map((line) => [line.join(' '), line] as const))(
-    '%s says how to sign in where there is no account',
+    '%s says how to sign in if there is no account',
     async (_, line) => {
       const { code, stdout, stderr } = await rig.musette(line)
       expect(stderr).toBe('musette: there is no account yet; run: musette login\n')
@@ -36,7 +36,7 @@ describe('a verb of one account, without its name,', () => {
     expect(await rig.rows('select file_name from training.uploads')).toEqual([{ file_name: 'ride.fit' }])
   }, 120_000)
 
-  it('names the accounts and a command that works with several accounts and no default', async () => {
+  it('names the accounts and a working command if there are several and no default', async () => {
     await rig.signIn('rider1')
     await rig.signIn('rider2')
     for (const line of LINES.ofAccount) {
@@ -53,7 +53,7 @@ describe('a verb of one account, without its name,', () => {
     )
   }, 120_000)
 
-  it('uses the default one of several', async () => {
+  it('uses the account default if there are several', async () => {
     await rig.signIn('default')
     for (const line of [['sync'], ['rebuild']]) {
       const { code, stdout, stderr } = await rig.musette(line)
@@ -69,7 +69,7 @@ describe('a name that the login refuses', () => {
     (line, n) => [line.join(' '), line, REFUSED.filter((_, at) => (at + n) % 4 === 0)] as const,
   )
 
-  it.each(ROWS)('is refused by %s without advising a login, and with the rule', async (_, line, names) => {
+  it.each(ROWS)('is refused by %s with the rule, without advice to sign in', async (_, line, names) => {
     for (const name of names) {
       const { code, stderr } = await rig.musette(withAccount(line, name))
       expect(code, `${name}: ${stderr}`).toBeGreaterThan(0)
@@ -80,7 +80,7 @@ describe('a name that the login refuses', () => {
     expect(stderr).toMatch(/run: musette (?:login partner|accounts)/)
   })
 
-  it('is refused by the login with the rule, and as a folder it waits with that reason', async () => {
+  it('is refused by the login with the rule; as a folder its files wait with that reason', async () => {
     for (const name of REFUSED) {
       const { code, stderr } = await rig.musette(['login', '--', name])
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(RULE) })

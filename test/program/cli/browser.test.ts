@@ -10,7 +10,7 @@ const CLIENT = ['--client-id', 'demo_app', '--client-secret', 'demo_secret']
 describe('the login in a browser', () => {
   const rig = openForAll(() => openCliRig({ activities: 2 }))
 
-  it('signs in over a redirect to loopback, whatever else is sent there', async () => {
+  it('signs in by a redirect to loopback, whatever else is sent there', async () => {
     const login = rig.start(['login', '--browser', ...CLIENT])
     const address = await login.waitForLine(/^http:.*authorize/)
     const redirect = new URL(new URL(address).searchParams.get('redirect_uri') ?? '')
@@ -21,7 +21,7 @@ describe('the login in a browser', () => {
     expect(await rig.musette(['sync', '--json'])).toMatchObject({ code: 0 })
   })
 
-  it('signs in with the pasted address of the browser', async () => {
+  it('signs in with the address pasted from the browser', async () => {
     const login = rig.start(['login', 'pasted', '--paste', ...CLIENT], { typed: true })
     login.type(await approve(await login.waitForLine(/^http:.*authorize/)))
     expect(await login.finished).toMatchObject({ code: 0 })
@@ -29,7 +29,7 @@ describe('the login in a browser', () => {
     expect(pasted).toMatchObject({ account: 'pasted', needs_login: false })
   })
 
-  it('listens on the port of a redirect address, ends when it is not granted, despite an open connection without a request', async () => {
+  it('listens on the port of a redirect address, and ends if access is not granted', async () => {
     const port = await findFreePort()
     const redirectUri = `http://127.0.0.1:${port}/back`
     const options = ['--browser', ...CLIENT, '--redirect-uri', redirectUri]
@@ -48,7 +48,7 @@ describe('the login in a browser', () => {
   })
 })
 
-/** Sends the first line of a request as it is, and returns that of the answer. */
+/** Sends the first line of a request unchanged, and returns the first line of the answer. */
 async function sendRaw(port: number, line: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.end(`${line}\r\nHost: x\r\nConnection: close\r\n\r\n`)

@@ -9,7 +9,7 @@ const CLIENT = '--client-id demo_app --client-secret demo_secret'
 
 const rig = openForAll(() => openCliRig({ activities: ACTIVITIES, isSignedIn: true }))
 
-/** In this order: what is meant | what is typed | the code | what it says, on either channel | what is set | what is given to standard input. */
+/** Columns: the case, the command line, the exit code, the output on either channel, the settings, the standard input. */
 const ROWS = readTable(String.raw`
 a comparison before the first pass | verify | 0 | musette sync | |
 a first pass | sync | 0 | account "default": 3 new; 3 activities here, the newest of 20 | |
@@ -55,7 +55,7 @@ describe('the command line', () => {
   const findPath = async () =>
     String((await rig.rows('select path from training.activities order by activity_id limit 1'))[0]?.path)
 
-  it('verify shows each differing field with both values, ends with 5, and repairs only on request', async () => {
+  it('verify shows both values of each differing field, exits 5, and repairs only on request', async () => {
     await rig.signIn()
     const path = await findPath()
     const where = `where activity_id = (select activity_id from training.activities where path = '${path}')`
@@ -81,8 +81,8 @@ describe('the command line', () => {
 
   it('sets one heart rate of a rider, keeps the other, and clears one', async () => {
     const set = (...options: string[]) => rig.musette(['accounts', 'set', 'default', ...options])
-    expect((await set('--resting-hr', '48')).stdout).toContain('resting heart rate 48, highest not set')
-    expect((await set('--max-hr', '188')).stdout).toContain('resting heart rate 48, highest 188')
+    expect((await set('--resting-hr', '48')).stdout).toContain('resting heart rate 48, maximum not set')
+    expect((await set('--max-hr', '188')).stdout).toContain('resting heart rate 48, maximum 188')
     const wrong = await set('--resting-hr', '190')
     expect(wrong.stderr).toContain('the maximum heart rate must be above the resting heart rate')
     expect(await set('--max-hr', 'none', '--resting-hr', '50')).toMatchObject({ code: 0 })
@@ -90,7 +90,7 @@ describe('the command line', () => {
     expect(rates).toEqual([{ resting_hr: 50, max_hr: null }])
   })
 
-  it('verify names what it cannot compare', async () => {
+  it('verify names the activities that it cannot compare', async () => {
     const path = await findPath()
     await rig.steer('PATCH', `activities/${path}`, { broken: 'html' })
     const broken = await rig.musette(['verify', '--all'])

@@ -11,7 +11,7 @@ import { startOnTerminal } from '../../kit/terminal.ts'
 
 const CTRL_U = '\x15'
 
-/** What is typed, and what the line becomes at the Tab key. */
+/** What is typed, and what the line becomes after the Tab key. */
 const COMPLETED: ReadonlyArray<[typed: string, becomes: string]> = [
   ['musette key r', 'musette key rotate '],
   ['musette export --form', 'musette export --format '],
@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => folder?.close())
 
-/** Nothing is left out there. */
+/** In CI, nothing is skipped. */
 const CI = process.env.CI !== undefined
 const canType = findBinary(['script']) !== undefined
 
@@ -61,7 +61,7 @@ it.each([
     for (const [typed, becomes] of COMPLETED) {
       const before = shell.screen().length
       shell.press(`${typed}\t`)
-      // The shell shows the typed line and completes it, each with control sequences of its own.
+      // The shell echoes the typed line and completes it, each with its own control sequences.
       await eventually(() => linesOf(shell.screen().slice(before)).includes(becomes), { what: becomes })
       shell.press(CTRL_U)
     }

@@ -7,7 +7,7 @@ import { distPath, runNode } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
-it('musette config shows every setting with its source and default, and no secret; an unknown name is a warning', async () => {
+it('musette config shows every setting with its source and default, but no secret, and warns of unknown names', async () => {
   const env = {
     DATABASE_URL: 'postgres://rider:hunter2@db/training?sslmode=require&sslpassword=hunter2',
     REDIS_URL: 'redis://hunter2@queue/0',
@@ -33,7 +33,7 @@ it('musette config shows every setting with its source and default, and no secre
   expect(stdout).toContain('.png?(hidden) ')
   expect(stdout).toMatch(/MUSETTE_HTTP_TOKEN +\(hidden\) +environment/)
   expect(stdout).not.toContain('hunter2')
-  // Node itself reads the option of the older name; Node 20 puts the file into the environment, too.
+  // Node itself reads the option with the older name; Node 20 also puts the file into the environment.
   const older = await runNode([distPath('main.js'), '--env-file', file, 'config'], options)
   expect(older.stdout).toMatch(new RegExp(`MUSETTE_LAG +2h +(${file}|environment) +1h`))
   const nameless = {

@@ -16,19 +16,19 @@ import { openCliRig } from './rig.ts'
 const main = distPath('main.js')
 const runNodeVerb = (words: string[], options: { env: Record<string, string> }) =>
   startNode([main, ...words], options).finished
-/** What a verb makes whose work goes on with the next one. */
+/** What a verb may leave behind for the next verb. */
 const KEPT = ['drop', 'postgres.owner', 'postgres.holder', 'postgres.requested']
 
-it('a sync that cannot write what it fetched ends with 5, the number and the reason', async () => {
+it('a sync that cannot write what it fetched exits 5, with the number and the reason', async () => {
   const rig = await openForTest(openCliRig({ activities: 12 }))
   await rig.signIn()
-  // Postgres says the same of a disk that is full for some rows and not for others.
+  // Postgres reports this for a disk that is full for some rows and not for others.
   await rig.rows(`create function training.disk_full() returns trigger language plpgsql as $$ begin
        raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
      create trigger disk_full before update on training.activities for each row
        when (new.detail_state = 'mirrored' and new.activity_id % 12 = 0) execute function training.disk_full()`)
   const full = await rig.musette(['sync'])
-  // Those that were to be recorded together with it are not mirrored either, and how many these are is chance.
+  // Activities that were to be recorded in the same batch are not mirrored either; how many these are is chance.
   const [, mirrored, missing] = /(\d+) activit.* here, .*; (\d+) not fetched yet \(/.exec(full.stderr) ?? []
   expect(Number(missing), full.stderr).toBeGreaterThan(0)
   expect(Number(mirrored) + Number(missing)).toBe(12)
@@ -40,7 +40,7 @@ it('a sync that cannot write what it fetched ends with 5, the number and the rea
 
 it('a verb that waits for the embedded Postgres obeys SIGTERM', async () => {
   const folder = await openForTest(openTempDir('waiting'))
-  // This process has the right to run the server, and never does.
+  // This process may run the server, but never does.
   const lock = await acquireLock(folder.path)
   onTestFinished(() => lock?.release())
   const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_LOG_LEVEL: 'debug' }
@@ -50,7 +50,7 @@ it('a verb that waits for the embedded Postgres obeys SIGTERM', async () => {
   expect(await status.kill('SIGTERM')).toMatchObject(stopped)
 })
 
-it('a process with a low limit of open files says so in one sentence, with the number it needs', async () => {
+it('a process with a low limit of open files names the number that it needs', async () => {
   const folder = await openForTest(openTempDir('few-files'))
   const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_BASE_URL: 'http://127.0.0.1:9' }
   const startWith = async (files: number) =>
@@ -63,15 +63,15 @@ it('a process with a low limit of open files says so in one sentence, with the n
         /(^|\n)musette: too many open files; raise the limit to 256 or more: ulimit -n 1024, .*\n$/,
       ),
     })
-  // Too few for Node, for a new database, and for the server of one.
+  // Too few files for Node, for a new database, and for its server.
   for (const files of [25, 56]) await startWith(files)
   expect(await startNode([main, 'migrate'], { env }).finished).toMatchObject({ code: 0 })
   await startWith(56)
 })
 
-// Mounting a small disk takes the rights of root, and Linux.
-describe.skipIf(!canMount())('on a disk that is full', () => {
-  it('a verb says so, and what to do', async () => {
+// Mounting a small disk needs root and Linux.
+describe.skipIf(!canMount())('on a full disk', () => {
+  it('a verb says that the disk is full, and what to do', async () => {
     const env = { MUSETTE_DATA_DIR: join(await openSmallDisk(40), 'data') }
     const { code, stderr } = await startNode([main, 'migrate'], { env }).finished
     expect(stderr).toMatch(
@@ -105,7 +105,7 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     expect(left).toEqual([])
   })
 
-  it('an answer whose last bytes do not fit does not count as whole', async () => {
+  it('an answer whose last bytes do not fit does not count as complete', async () => {
     const disk = await openSmallDisk(1)
     const database = await openForTest(openTestDatabase())
     const { code, stderr } = await startNode([main, 'sql', '--csv', `select repeat('x', 3000000)`], {

@@ -4,12 +4,12 @@ import { accountOf, LINES, wordsOfVerb } from './lines.ts'
 
 const words = VERBS.map((verb) => verb.words)
 
-it('every verb has a line for where there are no data, or is left to other tests', () => {
+it('every verb is tested without data, here or in another test', () => {
   const typed = [...LINES.asks, ...LINES.connects].map(wordsOfVerb)
   expect([...new Set([...typed, ...LINES.others])].sort()).toEqual(words.toSorted())
 })
 
-it('every verb with an account has a line, or is about all of them', () => {
+it('every verb that takes an account is tested with one, or covers all accounts', () => {
   const named = [...LINES.ofAccount.map(wordsOfVerb), ...LINES.ofAll]
   expect(named.sort()).toEqual(words.filter((each) => accountOf(each)).sort())
 })

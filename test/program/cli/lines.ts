@@ -33,7 +33,7 @@ export const LINES = {
   connects: rows.flatMap(({ connects }) => connects ?? []),
   reads: rows.flatMap(({ reads }) => reads ?? []),
   others: rows.flatMap(({ others }) => others ?? []),
-  // One of them signs out.
+  // One of these lines signs out.
   ofAccount: rows
     .flatMap(({ ofAccount }) => ofAccount ?? [])
     .sort((a, b) => Number(a[0] === 'logout') - Number(b[0] === 'logout')),
@@ -48,7 +48,7 @@ const COMMANDS = new Map(
   VERBS.map((verb) => [verb.words, verb.add(new Command(), async () => undefined)] as const),
 )
 
-/** Returns the words of the verb that a line types: `accounts list` for `accounts`. */
+/** Returns the words of the verb in a line: `accounts list` for `accounts`. */
 export function wordsOfVerb([first = '', second = '']: Line): string {
   const words = [...COMMANDS.keys()].filter((words) => words.split(' ')[0] === first)
   const found = words.find((words) => words === `${first} ${second}`) ?? words[0]
@@ -56,7 +56,7 @@ export function wordsOfVerb([first = '', second = '']: Line): string {
   return found
 }
 
-/** How a verb takes the name of an account, undefined when it takes none. */
+/** How a verb takes the name of an account; undefined if it takes none. */
 export function accountOf(words: string): 'argument' | 'option' | undefined {
   const command = COMMANDS.get(words)
   if (command?.registeredArguments.some((argument) => argument.name() === 'account')) return 'argument'

@@ -19,7 +19,7 @@ describe('a process of the command line', () => {
       env: {
         DATABASE_URL: database.url,
         MUSETTE_DATA_DIR: folder.path,
-        // Node writes the address of every script that the process has run.
+        // Node writes the URL of every script that the process has run.
         NODE_V8_COVERAGE: coverage,
       },
     })
@@ -27,7 +27,7 @@ describe('a process of the command line', () => {
     return readLoaded(coverage)
   }
 
-  it('loads no verb that it does not run, for its help and its version', async () => {
+  it('loads no verb code for its help and its version', async () => {
     const light = {
       packages: ['commander', 'fast-string-width'],
       rooms: ['app', 'cli', 'daemon', 'features', 'frame', 'kit', 'main.ts'],
@@ -37,7 +37,7 @@ describe('a process of the command line', () => {
     for (const line of [['--version'], ['sync', '--help']]) expect(await loadedBy(...line)).toEqual(light)
   })
 
-  it('loads nothing of MQTT in a daemon that has no broker', async () => {
+  it('loads no MQTT code in a daemon without a broker', async () => {
     const coverage = join(folder.path, 'start')
     const daemon = startNode([distPath('main.js'), 'start'], {
       env: {
@@ -55,7 +55,7 @@ describe('a process of the command line', () => {
     expect(rooms).not.toContain('mqtt')
   })
 
-  it('names lines of src in the stack trace of an error, and keeps those of a library', async () => {
+  it('names lines of src in the stack trace of an error, and keeps lines of libraries', async () => {
     const plant = `Object.defineProperty(process.stdout, 'write', { get() { throw new TypeError('planted') } })`
     const planted = ['--import', `data:text/javascript,${encodeURIComponent(plant)}`]
     const env = { MUSETTE_DATA_DIR: folder.path }
@@ -70,8 +70,8 @@ describe('a process of the command line', () => {
 })
 
 /**
- * Reads what a process has loaded from its coverage: packages that the manifest names, rooms of src/, and files of features. A file of dist/ counts as
- * all that the build has put into it.
+ * Reads from its coverage what a process has loaded: packages that the manifest names, rooms of src/, and files of features. A file of dist/
+ * counts as everything that the build put into it.
  */
 async function readLoaded(coverage: string): Promise<Loaded> {
   const inputs: Record<string, { inputs: Record<string, unknown> }> = JSON.parse(

@@ -63,7 +63,7 @@ describe('migrate --plan', () => {
       'reads and writes',
       'written anew',
     ])
-    // One of each kind; what each migration takes is in test/core/store/migration-effects.test.ts.
+    // One table of each kind; test/core/store/migration-effects.test.ts covers what each migration takes.
     expect(
       Object.fromEntries(cells.map(([table, , waits, work]) => [table, `${waits}, ${work}`])),
     ).toMatchObject({
@@ -84,7 +84,7 @@ describe('migrate --plan', () => {
     expect(lines.at(-2)).toBe('nothing is changed yet; run: musette migrate')
   })
 
-  it('has nothing to do for a database of this version, and names the command for an older one', async () => {
+  it('has nothing to do for this version, and names the command for an older version', async () => {
     const nothing = { code: 0, stdout: expect.stringMatching(/^nothing to do: .+ needs it\n$/), stderr: '' }
     const url = await use(openOlderDatabase('0012_heartbeat_runs'))
     const { stdout } = await musette(url, 'migrate', '--plan')
@@ -93,7 +93,7 @@ describe('migrate --plan', () => {
     expect(await musette(url, 'migrate', '--plan')).toMatchObject(nothing)
   })
 
-  it('says that an empty database would get its tables, and leaves that to migrate', async () => {
+  it('says that an empty database would get its tables, and does not create them', async () => {
     const url = await use(openTestDatabase({ migrated: false }))
     const { code, stdout } = await musette(url, 'migrate', '--plan')
     expect(code).toBe(0)

@@ -11,7 +11,7 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 import { openCliRig } from './rig.ts'
 
 const AS_LONG = `${'é'.repeat(125)}x.fit`
-/** Names below a folder, as text or bytes, and how they are shown; undefined: as they are. */
+/** Names below a folder, as text or bytes, and how they are shown; undefined: unchanged. */
 const NAMES: ReadonlyArray<[name: string | Buffer, shown?: string]> = [
   ['plain.fit'],
   [Buffer.from('Fahrt n\xf6rdlich.fit', 'latin1'), 'Fahrt nördlich.fit'],
@@ -23,13 +23,13 @@ const NAMES: ReadonlyArray<[name: string | Buffer, shown?: string]> = [
   ['done/2026-05/ride.fit'],
 ]
 const IGNORED = ['@eaDir', '.stversions', '#recycle', '@Recycle', '#snapshot', 'lost+found', '.hidden']
-/** What is no file with a ride in it, and why; undefined: the command does not name it. */
+/** Files that are not a ride, and why; undefined: the command does not name the file. */
 const ODD: ReadonlyArray<[name: string, why: string | undefined]> = [
   ['empty.fit', 'the file is empty'],
   ['empty.zip', 'the file is empty'],
   ['link.fit', 'it is a link, and links in a folder are not followed; name its target'],
-  ['pipe.fit', 'it is a pipe, and no file'],
-  ['socket.fit', 'it is a socket, and no file'],
+  ['pipe.fit', 'it is a pipe, not a file'],
+  ['socket.fit', 'it is a socket, not a file'],
   ['notes.txt', undefined],
   ...IGNORED.map((folder): [string, undefined] => [`${folder}/ride.fit`, undefined]),
 ]
@@ -62,18 +62,18 @@ describe('a folder that a command names', () => {
     socket.close()
   })
 
-  it('ends each command with 5 when a file in it is not read', () => expect(codes).toEqual([5, 5]))
+  it('makes each command exit 5 if a file in it is not read', () => expect(codes).toEqual([5, 5]))
 
   describe.each(['attach', 'upload'] as const)('with %s', (verb) => {
     it.each(NAMES.map(([name, shown = String(name)]) => shown))(
-      'reads the file %j beside those that cannot be read',
+      'reads the file %j next to unreadable files',
       (shown) => {
         const end = verb === 'attach' ? 'not attached: no activity here has its start' : 'accepted, activity '
         expect(said[verb]).toContain(`years/${shown}: ${end}`)
       },
     )
 
-    it.each(ODD)('gives %s the reason %j', (name, why) => {
+    it.each(ODD)('reports %s with the reason %j', (name, why) => {
       const line = said[verb].split('\n').find((each) => each.startsWith(`years/${name}: `))
       const end = verb === 'attach' ? 'not attached' : 'refused'
       expect(line).toBe(why && `years/${name}: ${end}: ${why}`)
@@ -81,7 +81,7 @@ describe('a folder that a command names', () => {
   })
 })
 
-it('a folder of mode 000 is named once, and the others are read', async () => {
+it('a folder of mode 000 is named once, and the other folders are read', async () => {
   const { path: dir } = await openForTest(openTempDir('locked'))
   for (const folder of ['a', 'locked', 'z']) {
     await mkdir(join(dir, folder))

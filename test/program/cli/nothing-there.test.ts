@@ -15,7 +15,7 @@ const musette = (args: readonly string[], env: Record<string, string> = {}) =>
   runVerb(args, { cwd: folder.path, env: { MUSETTE_HTTP: 'off', ...env }, isWithoutData: true })
 
 describe('a folder without data', () => {
-  it('stays unchanged, and each verb says what to type', async () => {
+  it('stays unchanged, and each verb names the next command', async () => {
     for (const line of [...LINES.asks, ...LINES.connects]) {
       const { code, stdout, stderr } = await musette(line)
       const dataDir = join(folder.path, '.musette')
@@ -23,7 +23,7 @@ describe('a folder without data', () => {
       expect({ line, code, stdout }).toEqual({ line, code: 3, stdout: '' })
       expect(await readdir(folder.path), line.join(' ')).toEqual([])
     }
-    // They find faults and settings, also where nothing is.
+    // These verbs find faults and settings, even if there are no data.
     for (const line of [['doctor'], ['config'], ['config', '--json']]) {
       const { stdout, stderr } = await musette(line)
       expect({ line, stderr }).toEqual({ line, stderr: '' })
@@ -48,7 +48,7 @@ describe('a folder without data', () => {
 describe('a database of the user', () => {
   const rig = openForAll(() => openCliRig({ activities: 1, migrated: false }))
 
-  it('stays empty, and each reading verb says what to type', async () => {
+  it('stays empty, and each reading verb names the next command', async () => {
     for (const args of LINES.asks) {
       const { code, stdout, stderr } = await rig.musette(args)
       const says = expect.stringMatching(/database is empty; run: musette login/)
@@ -59,11 +59,11 @@ describe('a database of the user', () => {
     expect(await readdir(rig.dataDir)).toEqual([])
   }, 300_000)
 
-  it('with data, on a machine that has none of its own, is read without creating a file', async () => {
+  it('is read without creating a file, on a machine without own data', async () => {
     await rig.signIn()
     const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: join(folder.path, 'data') }
     for (const args of LINES.reads) {
-      // A change is printed when no transaction of the whole server, other tests' too, is older than it.
+      // A change is printed only when no transaction of the whole server, including those of other tests, is older than it.
       const isRead = async () => (await musette(args, env)).stdout !== ''
       await eventually(isRead, { everyMs: 500, what: `an answer of ${args.join(' ')}` })
       expect(await readdir(folder.path), args.join(' ')).toEqual([])

@@ -31,13 +31,13 @@ describe.each<[is: string, sentence: string, open: () => Promise<TestDatabase>, 
   const count = ['sql', '--csv', 'select count(*) from activities']
   const answer = { code: 0, stdout: 'count\n0\n' }
 
-  it('answers SQL, with one line of warning', async () => {
+  it('answers SQL, with a warning of one line', async () => {
     expect(await run(count)).toMatchObject({ ...answer, stderr: `WARNING:  ${sentence}\n` })
     const printed = { code: 0, stdout: `${database.url}\n`, stderr: `musette: ${sentence}\n` }
     expect(await run(['db-url'])).toMatchObject(printed)
   })
 
-  it('gives a reading login, which cannot see the version, its rows without a warning', async () => {
+  it('gives rows without a warning to a reading login, which cannot see the version', async () => {
     const role = `reads_${process.pid}`
     await queryOnce(database.url, `create role ${role} login password 'reads' in role musette_reader`)
     try {

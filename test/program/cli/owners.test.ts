@@ -29,7 +29,7 @@ const NOBODY = 65_534
 const UNNAMED = 54_321
 const OTHER = 54_322
 
-/** Whether one user can be compared with another: a checkout that all can enter, as root. */
+/** Whether users can be compared: the test runs as root in a checkout that all users can enter. */
 const hasUsers =
   process.getuid?.() === 0 &&
   findBinary(['setpriv']) !== undefined &&
@@ -39,7 +39,7 @@ function as(uid: number): readonly string[] {
   return ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups']
 }
 
-/** Makes Node write the user and groups of its process to standard error at its end. */
+/** Makes Node write the user and groups of its process to standard error when it exits. */
 const TELLING = `data:text/javascript,${encodeURIComponent(`import { writeSync } from 'node:fs'
 process.on('exit', () => writeSync(2, 'ids ' + [process.getuid(), process.getgid(), ...process.getgroups()].join(' ') + '\\n'))`)}`
 const run = (args: readonly string[], options: ProcessOptions) =>
@@ -65,7 +65,7 @@ async function openFolder() {
   return folder
 }
 
-/** Everything in a folder, with its owner. */
+/** The owners of everything in a folder. */
 async function listOwners(folder: string): Promise<ReadonlySet<number>> {
   const names = await readdir(folder, { recursive: true })
   return new Set(await Promise.all(names.map(async (name) => (await stat(join(folder, name))).uid)))
@@ -83,28 +83,31 @@ describe.skipIf(!hasUsers)('a command', () => {
     ['that of an ordinary user, as this one', OTHER, as(OTHER)],
   ] as const
 
-  it.each(sample(OWNERS, 2))('is of the owner of its data directory: %s', async (name, uid, prefix = []) => {
-    const dataDir = await makeFolder(join(folder.path, name), uid)
-    const env = { ...(await openRig()).env, MUSETTE_DATA_DIR: dataDir }
-    const ids = `${uid} ${uid} ${uid}`
-    const options = { env, cwd: folder.path, input: 'rider', prefix }
-    expect(await run(LOGIN, options)).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining(`ids ${ids}\n`),
-    })
-    const verbs = [['status'], ['backup', join(dataDir, 'a.backup')], ['key', 'export']]
-    for (const { stderr } of await Promise.all(verbs.map((verb) => run(verb, options))))
-      expect(stderr).toContain(`ids ${ids}\n`)
-    const daemon = startNode(['--import', TELLING, MAIN, 'start', '--roles', 'watcher'], options)
-    await daemon.waitForLine(/"started"/)
-    expect((await daemon.kill()).stderr).toContain(`ids ${ids}\n`)
-    expect(await readdir(dataDir)).toEqual(expect.arrayContaining(['secret.key', 'a.backup', 'drop']))
-    expect([...(await listOwners(dataDir))]).toEqual([uid])
-    for (const name of ['secret.key', 'a.backup'])
-      expect(await stat(join(dataDir, name))).toMatchObject({ mode: 0o100_600 })
-  })
+  it.each(sample(OWNERS, 2))(
+    'runs as the owner of its data directory: %s',
+    async (name, uid, prefix = []) => {
+      const dataDir = await makeFolder(join(folder.path, name), uid)
+      const env = { ...(await openRig()).env, MUSETTE_DATA_DIR: dataDir }
+      const ids = `${uid} ${uid} ${uid}`
+      const options = { env, cwd: folder.path, input: 'rider', prefix }
+      expect(await run(LOGIN, options)).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining(`ids ${ids}\n`),
+      })
+      const verbs = [['status'], ['backup', join(dataDir, 'a.backup')], ['key', 'export']]
+      for (const { stderr } of await Promise.all(verbs.map((verb) => run(verb, options))))
+        expect(stderr).toContain(`ids ${ids}\n`)
+      const daemon = startNode(['--import', TELLING, MAIN, 'start', '--roles', 'watcher'], options)
+      await daemon.waitForLine(/"started"/)
+      expect((await daemon.kill()).stderr).toContain(`ids ${ids}\n`)
+      expect(await readdir(dataDir)).toEqual(expect.arrayContaining(['secret.key', 'a.backup', 'drop']))
+      expect([...(await listOwners(dataDir))]).toEqual([uid])
+      for (const name of ['secret.key', 'a.backup'])
+        expect(await stat(join(dataDir, name))).toMatchObject({ mode: 0o100_600 })
+    },
+  )
 
-  it('of root is of the owner of the folder above a data directory that does not exist', async () => {
+  it('of root runs as the owner of the folder above, if the data directory does not exist', async () => {
     const home = await makeFolder(join(folder.path, 'home'), NOBODY, 0o755)
     const env = { ...(await openRig()).env, MUSETTE_DATA_DIR: '.musette' }
     const options = { env, cwd: home, input: 'rider' }
@@ -112,7 +115,7 @@ describe.skipIf(!hasUsers)('a command', () => {
     expect([...(await listOwners(home))]).toEqual([NOBODY])
   })
 
-  it('of root, in the data directory of another user, cannot write where only root may', async () => {
+  it('of root in a data directory of another user cannot write where only root may', async () => {
     const dataDir = await makeFolder(join(folder.path, 'apart'), NOBODY)
     const closed = await makeFolder(join(folder.path, 'of root alone'), 0)
     const env = { ...rig.env, MUSETTE_DATA_DIR: dataDir }
@@ -138,7 +141,7 @@ describe.skipIf(!hasUsers)('a command', () => {
     ['the owner cannot read the program', NOBODY, [], /^sudo -u nobody '?MUSETTE_DATA_DIR=/],
   ] as const
 
-  it.each(REFUSALS)('of root is refused when %s (%i)', async (why, uid, prefix, command) => {
+  it.each(REFUSALS)('of root is refused if %s (%i)', async (why, uid, prefix, command) => {
     const name = `${why} ${uid}`
     const dataDir = await makeFolder(join(folder.path, name), uid)
     const main =
@@ -151,7 +154,7 @@ describe.skipIf(!hasUsers)('a command', () => {
     expect(typed).toMatch(command)
     expect(typed).toMatch(/ musette status --account 'some one'$/)
     expect(await readdir(dataDir)).toEqual([])
-    // There the owner is refused for what it types alone.
+    // There, the owner is refused only for the wrong account name.
     const finished = await type(typed, { env })
     expect(finished).toMatchObject({
       code: 3,
@@ -160,7 +163,7 @@ describe.skipIf(!hasUsers)('a command', () => {
   })
 
   const KEY = `${Buffer.alloc(32).toString('base64')}\n`
-  /** A link that somebody puts into the data directory, the text of a file of root that it leads to, and the verb that would use it. */
+  /** A link that a user puts into the data directory, the text of the file of root that it leads to, and the verb that would use it. */
   const LINKS: ReadonlyArray<[uid: number, link: string, text?: string, verb?: readonly string[]]> = [
     [NOBODY, 'musette.env', 'MUSETTE_HTTP=hunter2\n'],
     [NOBODY, 'secret.key', KEY, LOGIN],
@@ -168,7 +171,7 @@ describe.skipIf(!hasUsers)('a command', () => {
     [NOBODY, 'postgres/pg_hba.conf'],
     [NOBODY, 'postgres/postgresql.conf'],
     [NOBODY, 'postgres/PG_VERSION'],
-    // These folders are of root; its server, which has no rights, has made the link.
+    // These folders belong to root; the server of root, which has no rights, has created the link.
     [0, 'postgres/pg_hba.conf'],
     [0, 'postgres/postgresql.conf'],
     [0, 'postgres/PG_VERSION'],
@@ -198,7 +201,7 @@ describe.skipIf(!hasUsers)('a command', () => {
   )
 })
 
-it.skipIf(!hasUsers)('a login in the folder of another user sends nothing', async () => {
+it.skipIf(!hasUsers)('a login in a folder of another user sends nothing', async () => {
   const service = await openForTest(openReceiver())
   const folder = await openForTest(openFolder())
   const clone = await makeFolder(join(folder.path, 'clone'), OTHER, 0o777)
@@ -221,7 +224,7 @@ async function copyProgram(folder: string): Promise<string> {
   return join(folder, 'dist/main.js')
 }
 
-/** Types a command in a shell where musette is installed; sudo may be missing here. */
+/** Types a command in a shell in which musette is installed; sudo may be missing here. */
 async function type(command: string, options: ProcessOptions) {
   const folder = await openForTest(openFolder())
   const musette = `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`

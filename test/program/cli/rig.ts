@@ -29,7 +29,7 @@ export async function openCliRig(options: { activities: number; migrated?: boole
     /** runs a verb to its end, as a person would */
     const musette = (args: readonly string[], more: More & { input?: string } = {}) =>
       runVerb(args, { ...more, cwd: folder.path, env: { ...env, ...more.env } })
-    /** signs the rider in, to the account `default` unless named; nothing is checked */
+    /** signs the rider in, to the account `default` unless named; checks nothing */
     const signIn = (account = 'default', env: Record<string, string> = {}) =>
       musette(['login', account, '--username', 'rider', '--password-stdin'], { input: 'rider', env })
     if (options.isSignedIn) await signIn()

@@ -5,7 +5,7 @@ import { distPath, startNode } from '../../kit/processes.ts'
 import { LINES } from './lines.ts'
 import { openCliRig } from './rig.ts'
 
-describe.skipIf(!existsSync('/dev/full'))('standard output on a disk that is full', () => {
+describe.skipIf(!existsSync('/dev/full'))('standard output on a full disk', () => {
   const rig = openForAll(() => openCliRig({ activities: 3, isSignedIn: true }))
   let path: string
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe.skipIf(!existsSync('/dev/full'))('standard output on a disk that is ful
     path = String((await rig.rows('select path from training.activities'))[0]?.path)
   })
 
-  /** Runs a verb whose stream goes to the device that is always full. */
+  /** Runs a verb with a stream that goes to the device that is always full. */
   const run = (stream: 1 | 2, args: readonly string[], input?: string) =>
     startNode([distPath('main.js'), ...args], {
       prefix: ['sh', '-c', `exec "$0" "$@" ${stream}> /dev/full`],
@@ -22,7 +22,7 @@ describe.skipIf(!existsSync('/dev/full'))('standard output on a disk that is ful
       ...(input !== undefined && { input }),
     }).finished
 
-  it('ends every verb with 4 and one sentence, as a full disk under a named file does', async () => {
+  it('makes every verb exit 4 with one sentence, as a full disk under a named file does', async () => {
     for (const { line, input } of LINES.prints(path)) {
       const { code, stderr } = await run(1, line, input)
       const sentences = stderr.split('\n').filter((line) => line.includes('ENOSPC'))
@@ -34,7 +34,7 @@ describe.skipIf(!existsSync('/dev/full'))('standard output on a disk that is ful
     }
   })
 
-  it('does not change the answer or the exit code of a verb when only messages are lost', async () => {
+  it('does not change the answer or the exit code if only messages are lost', async () => {
     expect(await run(2, ['status', '--json'])).toMatchObject({ code: 0 })
     for (const line of LINES.ofAccount.filter((line) => line.includes('nowhere')))
       expect(await run(2, line)).toMatchObject({ code: 2 })

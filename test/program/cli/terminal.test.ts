@@ -21,7 +21,7 @@ const type = (args: string[], columns?: number, env: Record<string, string> = {}
   })
 
 describe('Ctrl-C', () => {
-  it('during the progress of sync on a narrow terminal ends it with 130 and a sentence, and ends its run', async () => {
+  it('stops a sync on a narrow terminal, which exits 130 with a sentence and ends its run', async () => {
     await rig.steer('PATCH', 'settings', { latency_ms: 50 })
     const sync = type(['sync'], 30)
     await eventually(() => /activities: [1-9]\d* of/.test(sync.screen()))
@@ -35,7 +35,7 @@ describe('Ctrl-C', () => {
     await rig.steer('PATCH', 'settings', { latency_ms: 0 })
   })
 
-  it('that npx sends twice counts once: a running token refresh finishes; a later one ends it at once', async () => {
+  it('counts once if npx sends it twice, so a token refresh finishes; a later press ends it at once', async () => {
     await rig.steer('PATCH', 'settings', { reuse_revokes_grant: true })
     for (const isLater of [false, true]) {
       await rig.steer('DELETE', 'faults')
@@ -46,7 +46,7 @@ describe('Ctrl-C', () => {
       const sync = rig.start(['sync'])
       await eventually(async () => (await rig.steer<{ faults: number }>('GET', 'counts')).faults > 0)
       process.kill(sync.pid, 'SIGINT')
-      // Within half a second they count as one.
+      // Two signals within half a second count as one.
       if (isLater) await sleep(600)
       process.kill(sync.pid, 'SIGINT')
       const { code, signal, stderr } = await sync.finished
@@ -65,7 +65,7 @@ it.each([
   ['Ctrl-C for the user name', ['login'], 'User name', CTRL_C],
   ['Ctrl-D for the password', ['login', '--username', 'rider'], 'Password', CTRL_D],
   ['Ctrl-D for a pasted address', PASTE, 'Paste that address here', CTRL_D],
-])('at a prompt %s ends with 130 and a sentence', async (_what, args, asked, key) => {
+])('at a prompt, %s exits 130 with a sentence', async (_what, args, asked, key) => {
   const login = type(args)
   await eventually(() => login.screen().includes(asked))
   login.press(key)
@@ -76,22 +76,19 @@ it.each([
 
 it.each([
   ['offers the time zone of the machine', 'Asia/Tokyo', /your home[\s\S]*Asia\/Tokyo/, 'Asia/Tokyo'],
-  ['offers no UTC', 'UTC', /your home, such as Europe\/Berlin \(empty: none\)(?![\s\S]*Berlin)/, null],
-])(
-  'a login on a terminal asks for the time zone of the home, and %s',
-  async (_what, zone, asks, timezone) => {
-    const name = zone.toLowerCase().replace(/\W/, '-')
-    const login = type(['login', name, '--username', 'rider'], 100, { TZ: zone })
-    await eventually(() => login.screen().includes('Password'))
-    login.press('rider\r')
-    await eventually(() => asks.test(login.screen()))
-    login.press('x\r')
-    await eventually(() => login.screen().includes('Not a time zone'))
-    login.press('\x7f\r')
-    const { code, screen } = await login.finished
-    expect(screen.includes(`the time zone of account "${name}" is ${timezone}`)).toBe(timezone !== null)
-    expect(code).toBe(0)
-    const set = await rig.rows(`select timezone from training.accounts where name = '${name}'`)
-    expect(set).toEqual([{ timezone }])
-  },
-)
+  ['does not offer UTC', 'UTC', /your home, such as Europe\/Berlin \(empty: none\)(?![\s\S]*Berlin)/, null],
+])('a login on a terminal asks for the home time zone and %s', async (_what, zone, asks, timezone) => {
+  const name = zone.toLowerCase().replace(/\W/, '-')
+  const login = type(['login', name, '--username', 'rider'], 100, { TZ: zone })
+  await eventually(() => login.screen().includes('Password'))
+  login.press('rider\r')
+  await eventually(() => asks.test(login.screen()))
+  login.press('x\r')
+  await eventually(() => login.screen().includes('Not a time zone'))
+  login.press('\x7f\r')
+  const { code, screen } = await login.finished
+  expect(screen.includes(`the time zone of account "${name}" is ${timezone}`)).toBe(timezone !== null)
+  expect(code).toBe(0)
+  const set = await rig.rows(`select timezone from training.accounts where name = '${name}'`)
+  expect(set).toEqual([{ timezone }])
+})

@@ -7,7 +7,7 @@ import { openCliRig } from './rig.ts'
 
 const rig = openForAll(() => openCliRig({ activities: 1 }))
 
-/** The tokens of one account are damaged in the database, and the spool file of another. */
+/** The tokens of one account are damaged in the database; those of the other in the spool file. */
 beforeAll(async () => {
   for (const account of ['default', 'anna', 'ben']) await rig.signIn(account)
   const ids = await rig.rows('select account_id as id from training.accounts order by 1')
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await rig.rows(text, [ids[2]?.id])
 })
 
-it('doctor, accounts, status and sync name accounts whose tokens cannot be read, and others go on', async () => {
+it('doctor, accounts, status and sync name accounts with unreadable tokens, and others continue', async () => {
   const doctor = await rig.musette(['doctor', '--json'])
   const { findings } = JSON.parse(doctor.stdout) as { findings: Array<{ state: string }> }
   expect(findings.filter(({ state }) => state === 'problem')).toEqual([

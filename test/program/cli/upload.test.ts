@@ -6,7 +6,7 @@ import { openForAll } from '../../kit/open-for.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openCliRig } from './rig.ts'
 
-// A command or a daemon that dies before the answer: test/core/upload/crash.test.ts.
+// For a command or a daemon that dies before the answer, see test/core/upload/crash.test.ts.
 describe('musette upload', () => {
   const rig = openForAll(() => openCliRig({ activities: 0, isSignedIn: true }))
 
@@ -15,7 +15,7 @@ describe('musette upload', () => {
     rig.steer('POST', 'faults', { path: '^/oauth/upload$', ...body })
   const uploads = async () => (await rig.steer<{ uploads: object }>('GET', 'counts')).uploads
 
-  it('names the activity, recognizes the content, and sends it again only by force', async () => {
+  it('names the activity, recognizes the content, and sends it again only with --force', async () => {
     await write('ride.fit', makeRide())
     const first = await rig.musette(['upload', 'ride.fit', '--name', 'By hand'])
     expect(first).toMatchObject({ code: 0, stderr: '' })
@@ -33,7 +33,7 @@ describe('musette upload', () => {
     expect(await uploads()).toEqual({ accepted: 2, refused: 0 })
   })
 
-  it('ends with 5 when one of several is refused, sends the others, and waits for an answer that was lost', async () => {
+  it('exits 5 if a file is refused, sends the others, and waits for a lost answer', async () => {
     await write('letter.fit', Buffer.from('no ride at all, but a letter to a friend'))
     await write('second.fit', makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' }))
     await fault({ kind: 'lost-answer' })
@@ -44,7 +44,7 @@ describe('musette upload', () => {
     expect(mixed.stdout).toMatch(/^second\.fit: accepted, activity /m)
   })
 
-  it('sends the other files before it waits for one whose answer was lost', async () => {
+  it('sends all other files before it waits for a lost answer', async () => {
     await write('lost.fit', makeRide({ seed: 11, start: '2026-05-05T08:00:00Z' }))
     await write('next.fit', makeRide({ seed: 12, start: '2026-05-06T08:00:00Z' }))
     await fault({ kind: 'lost-answer' })
@@ -53,7 +53,7 @@ describe('musette upload', () => {
     expect(both.stdout).toMatch(/^next\.fit: accepted, .*\nlost\.fit: accepted, /)
   })
 
-  it('sends the other files when the ride of one is not fetched yet, names the command, and ends with 4', async () => {
+  it('exits 4 if the ride of a file is not fetched yet, sends the others, and names the command', async () => {
     const start = '2026-05-07T08:00:00Z'
     await rig.steer('POST', 'activities', { started_at: start, seconds: 600 })
     await write('listed.fit', makeRide({ seed: 13, start }))
@@ -65,16 +65,16 @@ describe('musette upload', () => {
     expect(both.stderr).toContain('run: musette sync')
   })
 
-  it.each(['attach', 'upload'])('%s refuses a pipe at once and reads the other files', async (verb) => {
+  it.each(['attach', 'upload'])('makes %s refuse a pipe at once and read the other files', async (verb) => {
     execFileSync('/usr/bin/env', ['mkfifo', join(rig.dataDir, `${verb}.fifo`)])
     await write('empty.fit', new Uint8Array())
     await rig.musette(['sync'])
     const { code, stdout } = await rig.musette([verb, `${verb}.fifo`, 'empty.fit'])
     expect(code).toBe(5)
-    expect(stdout).toMatch(/fifo: .*: it is a pipe, and no file\nempty\.fit: .*: the file is empty\n$/)
+    expect(stdout).toMatch(/fifo: .*: it is a pipe, not a file\nempty\.fit: .*: the file is empty\n$/)
   })
 
-  it('is replaced by attach for a known ride: attach joins its file, sends nothing, and can be continued', async () => {
+  it('leaves known rides to attach, which attaches the file, sends nothing, and can be continued', async () => {
     await mkdir(join(rig.dataDir, 'years', '2026'), { recursive: true })
     await write('years/2026/seventh.fit', makeRide({ seed: 7, start: '2026-05-09T08:00:00Z' }))
     await write('years/elsewhere.fit', makeRide({ seed: 8, start: '2026-05-10T08:00:00Z' }))

@@ -4,8 +4,8 @@ import { openApp } from '../../../src/program/app/app.ts'
 import { accountNamed } from '../../../src/program/app/local-app.ts'
 import { readConfig } from '../../kit/config.ts'
 
-// One of several processes that share an account: says that it is ready, waits for a line, calls the service many times at
-// once and prints how it went.
+// One of several processes that share an account: it prints that it is ready, waits for a line, calls the service many times at once and
+// prints the results.
 const CALLERS = 20
 
 const app = await openApp(readConfig(), await openLog({ level: 'trace', terminal: false }), { features: [] })

@@ -26,7 +26,7 @@ function openSweep(app = rig.app) {
   return () => sweep({}, { signal: new AbortController().signal, log: rig.log.log })
 }
 
-it('the sweep and a pass of a command delete old runs in batches until none is left, then again a day later', async () => {
+it('sweeps and passes delete old runs in batches until none is left, then once a day', async () => {
   let now = Date.now()
   const app = { ...rig.app, mirror: { ...rig.app.mirror, now: () => new Date(now) } }
   const sweep = openSweep(app)
@@ -54,7 +54,7 @@ it('the sweep and a pass of a command delete old runs in batches until none is l
   expect(await countOld()).toBe(all + 1 - 20_000)
 })
 
-it('a sweep follows due work and each new change, once more when nothing is due, and none a quiet database', async () => {
+it('a sweep follows due work and each new change, then one more, and none in a quiet database', async () => {
   await syncAccount(rig.app, { name: 'default' })
   const seen = { looks: 0, sweeps: 0 }
   const enqueue = async (name: string) => {
@@ -97,7 +97,7 @@ it('a sweep follows due work and each new change, once more when nothing is due,
   expect(seen.sweeps).toBe(before + 1)
 })
 
-it('the form of an account is fitted when it has nothing left to fetch, while others fetch', async () => {
+it('the form of an account is fitted when it has nothing left to fetch, even if others do', async () => {
   await syncAccount(rig.app, { name: 'default' })
   const sweep = openSweep()
   await rig.rows(`with busy as (insert into training.accounts (name, base_url, needs_login) values ('busy', 'http://127.0.0.1:9', false) returning *)
@@ -121,10 +121,10 @@ it('the form of an account is fitted when it has nothing left to fetch, while ot
   await rig.rows(`delete from training.accounts where name = 'busy'`)
 })
 
-/** The threads that Node has for files. */
+/** The number of threads that Node has for files. */
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4)
 
-it('a daemon with an endless scan or a silent disk is not ready and says so', async () => {
+it('a daemon with an endless scan or a hanging disk is not ready and says so', async () => {
   const jobs = { counts: async () => ({ polls: {}, fetches: {} }) }
   let since: Date | undefined
   const makeReady = () =>
@@ -154,8 +154,8 @@ it('a daemon with an endless scan or a silent disk is not ready and says so', as
   }
 })
 
-// Last: it adds an account.
-it('an account that signs in is mirrored by the daemon at once', async () => {
+// Last, because it adds an account.
+it('the daemon mirrors an account at once when it signs in', async () => {
   const signal = new AbortController().signal
   await openForTest(openDaemon(rig.app.config, rig.log.log, { roles: ['scheduler', 'worker'], signal }))
   const login = { name: 'second', username: 'second', password: 'second', keepPassword: false }
@@ -168,16 +168,16 @@ it('an account that signs in is mirrored by the daemon at once', async () => {
     return Number(rows[0]?.n)
   }
   await signIn()
-  // Without the watch this takes up to a minute.
+  // Without the watch, this takes up to a minute.
   await eventually(async () => (await polls()) === 1)
   await signOut(rig.app, 'second')
   await signIn()
   await eventually(async () => (await polls()) === 2)
-  // What a wait holds on to by a weak reference only is gone from now on.
+  // From here on, anything that a wait keeps only by a weak reference is collected.
   const collecting = setInterval(collectGarbage, 250)
   onTestFinished(() => clearInterval(collecting))
   await rig.rows(END_CONNECTIONS)
-  // A connection that has ended may be found so by the first statement.
+  // The first statement may fail, because its connection has ended.
   await eventually(() => signOut(rig.app, 'second').then(() => true))
   await signIn()
   await eventually(async () => (await polls()) === 3)

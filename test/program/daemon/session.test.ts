@@ -11,7 +11,7 @@ it('20 callers in each of 3 processes refresh an expired token once', async () =
   const tokens = () => rig.steer<{ access: string[]; refresh: string[] }>('GET', 'tokens')
   await rig.steer('PATCH', 'settings', { reuse_revokes_grant: true })
   await rig.steer('POST', 'tokens/expire')
-  // Long enough for each process to ask for a pair of its own, if it could.
+  // Long enough for each process to request its own pair, if it could.
   const answer = { method: 'POST', path: '^/oauth/token$', kind: 'slow', duration_ms: 3_000 }
   await rig.steer('POST', 'faults', { ...answer, times: 'always' })
   const before = (await tokens()).refresh.length

@@ -22,15 +22,15 @@ async function start(env: Record<string, string> = {}): Promise<Running> {
 const counts = () => rig.steer<Record<string, Record<string, number>>>('GET', 'counts')
 const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() => true), { everyMs: 500 })
 
-/** What is mirrored, and how many of its samples are here. */
+/** The mirrored activities, and how many of their samples are stored. */
 const MIRRORED = `select sample_count as wanted, (select count(*)::int from training.samples s where s.activity_id = a.activity_id) as held
   from training.activities a where detail_state = 'mirrored'`
 const ORPHANS = `select activity_id from training.samples
   where activity_id not in (select activity_id from training.activities where detail_state = 'mirrored') limit 1`
 
-// How a queue stops, and uploads: test/core/jobs/stopping.test.ts, test/core/upload/crash.test.ts.
+// For the stop of a queue and of uploads, see test/core/jobs/stopping.test.ts and test/core/upload/crash.test.ts.
 describe('a daemon that is stopped', () => {
-  it('during a backfill leaves whole rides only; without its database it ends too, and the next one continues', async () => {
+  it('during a backfill leaves only complete rides, ends even without its database, and the next one continues', async () => {
     const line = await openForTest(openLine(rig.databaseUrl))
     await rig.steer('PATCH', 'settings', { latency_ms: 60 })
     const first = await start({ MUSETTE_CONCURRENCY: '2' })
@@ -53,14 +53,14 @@ describe('a daemon that is stopped', () => {
     await rig.steer('PATCH', 'settings', { latency_ms: 0 })
     const third = await start()
     await expectMirroredSoon()
-    // Rides that were whole are not fetched again: what is asked for is the rest, and what each answer's summary needs.
+    // Complete rides are not fetched again: the next daemon requests the rest, and what the summary of each answer needs.
     const { 'GET /oauth/activity/:path': fetched } = (await counts()).requests ?? {}
     expect(fetched).toBeGreaterThanOrEqual(ACTIVITIES - before.length)
     expect(fetched).toBeLessThanOrEqual(ACTIVITIES + 4)
     expect(await third.kill('SIGTERM')).toMatchObject(STOPPED)
   }, 180_000)
 
-  it('during a token refresh waits for the answer and stores the new pair, which the next one uses', async () => {
+  it('during a token refresh waits for the answer and stores the new pair, which the next daemon uses', async () => {
     await rig.steer('PATCH', 'settings', { reuse_revokes_grant: true })
     await rig.steer('POST', 'faults', { path: '^/oauth/token$', kind: 'slow', duration_ms: 3_000 })
     await rig.steer('POST', 'tokens/expire')

@@ -5,7 +5,7 @@ import { openForAll } from '../../kit/open-for.ts'
 
 const scene = openForAll(openScene)
 
-it('the jobs of an account say what they did, and do nothing for one that is gone or whose login has ended', async () => {
+it('the jobs of an account report what they did, and do nothing for a deleted or signed-out account', async () => {
   const context = { signal: new AbortController().signal, log: scene.log.log }
   const poll = (accountId = scene.account.accountId) =>
     makeTrainingHandlers(scene.app)['poll-training-info']({ accountId }, context)

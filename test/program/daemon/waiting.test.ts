@@ -38,7 +38,7 @@ function start(env: Record<string, string>, args: readonly string[] = []): Runni
 
 const openEmpty = async () => (await openForTest(openTestDatabase({ migrated: false }))).url
 
-/** Opens a server that does this with each connection, and returns the URL of a database there. */
+/** Opens a server that calls `receive` with each connection, and returns the URL of a database there. */
 async function openServer(receive: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => receive(socket.on('error', () => undefined)))
   const port = await listen(server)
@@ -61,8 +61,8 @@ describeWithRedis('a daemon that starts before its servers', () => {
       const daemon = start({ DATABASE_URL: url, REDIS_URL: redis.url, MUSETTE_HTTP: `127.0.0.1:${port}` })
       const parts = async (): Promise<Record<string, string>> =>
         JSON.parse(await (await fetch(`http://127.0.0.1:${port}/readyz`)).text()).parts
-      await daemon.waitForLine(/waiting for the database, which DATABASE_URL names, .*ECONNREFUSED/, 90_000)
-      await daemon.waitForLine(/waiting for the queue, which REDIS_URL names, .*ECONNREFUSED/)
+      await daemon.waitForLine(/waiting for the database \\(DATABASE_URL\\) to be up: .*ECONNREFUSED/, 90_000)
+      await daemon.waitForLine(/waiting for the queue \\(REDIS_URL\\) to be up: .*ECONNREFUSED/)
       const waits = 'not up yet; musette waits for it'
       expect(await eventually(parts, SOON)).toEqual({ database: waits, queue: waits })
       const page = await fetch(`http://127.0.0.1:${port}/`)
@@ -90,7 +90,7 @@ describe('a daemon whose database', () => {
     expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0, signal: null })
   })
 
-  it('is still starting, or has no known name yet, is not up yet', async () => {
+  it('is starting, or has an unknown host name, is not up yet', async () => {
     const fields = ['SFATAL', 'VFATAL', 'C57P03', 'Mthe database system is starting up', '']
     const body = Buffer.from(fields.map((field) => `${field}\0`).join(''))
     const head = Buffer.alloc(5)
@@ -105,7 +105,7 @@ describe('a daemon whose database', () => {
     expect(unknown?.reason).toMatch(/ENOTFOUND|EAI_AGAIN/)
   })
 
-  // What is wrong | a part of its URL | what it is told | what is done there.
+  // Columns: what is wrong, a part of its URL, the message, a statement on the database.
   it.each(
     readTable(String.raw`
     password is wrong | password=wrong-pass | password authentication failed.*correct DATABASE_URL |
@@ -140,7 +140,7 @@ describe('an empty database of the rider', () => {
     async () => {
       const url = await openEmpty()
       const env = { DATABASE_URL: url, MUSETTE_BASE_URL: 'http://127.0.0.1:9' }
-      // None of them can begin before all of them want to.
+      // None of them can begin before all of them are waiting.
       const hold = await openHold(url, 'CREATE SCHEMA training')
       const daemons = [1, 2].map(() => start(env, ['--roles', 'worker']))
       const login = ['login', '--username', 'rider', '--password-stdin']

@@ -39,7 +39,7 @@ async function filesUnder(folder: string): Promise<string[]> {
 }
 
 describe('the daemon', () => {
-  it('mirrors a dropped file with samples and scores, and moves it to done', async () => {
+  it('mirrors a dropped file with samples and scores, and moves it to done/', async () => {
     const name = 'Évening räce.fit'
     await drop(name, makeRide())
     await eventually(async () => (await stateOf(name))?.state === 'mirrored')
@@ -47,7 +47,7 @@ describe('the daemon', () => {
     await eventually(async () => (await filesUnder('done')).includes(name))
   })
 
-  it('writes the reason of a refusal to failed/, and sends the file again when it is moved back', async () => {
+  it('writes the reason of a refusal to failed/, and uploads the file again when it is moved back', async () => {
     await rig.steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'status', status: 422 })
     await drop('ride.fit', makeRide({ seed: 20, start: '2026-05-20T08:00:00Z' }))
     await eventually(async () => (await filesUnder('failed')).includes('ride.fit.txt'))
@@ -59,13 +59,13 @@ describe('the daemon', () => {
     await eventually(async () => (await filesUnder('done')).includes('ride.fit'))
   })
 
-  it('shares a folder with another daemon, and each file is sent once', async () => {
+  it('shares a folder with another daemon, and each file is uploaded once', async () => {
     await openForTest(start())
     await rig.steer('POST', 'counts/reset')
     const names = Array.from({ length: 9 }, (_, day) => `ride-${day + 1}.fit`)
     for (const [day, name] of names.entries())
       await drop(name, makeRide({ seed: day + 1, start: `2026-06-0${day + 1}T08:00:00Z` }))
-    // While both move one file, it has two names in done/ for a moment.
+    // While both move the same file, it has two names in done/ for a moment.
     const moved = async () => (await filesUnder('done')).filter((name) => name.startsWith('ride-')).sort()
     await eventually(async () => (await moved()).join() === names.join())
     expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 9, refused: 0 })

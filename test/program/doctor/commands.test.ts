@@ -42,7 +42,7 @@ musette start | program/doctor/redis | has its schedules counted, before a start
 redis-cli -u | program/doctor/redis | is checked by its settings, and the suggested commands repair them
 mv \${ | | It moves away damaged files, which a test of backups types.
 kill \${ | flows/upgrade/upgrade | migrate refuses while a daemon of the older version runs the embedded Postgres, and names the command that ends it
-musette migrate | program/cli/migrate-plan | has nothing to do for a database of this version, and names the command for an older one
+musette migrate | program/cli/migrate-plan | has nothing to do for this version, and names the command for an older version
 npm install | package/package | names the command for a Postgres that npm did not fetch
 sudo sysctl | | It changes the kernel of the whole machine, which a container may not do.
 sudo timedatectl | | It sets the clock of the whole machine, and needs systemd.

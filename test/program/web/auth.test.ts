@@ -15,7 +15,7 @@ describe('a web server beyond loopback', () => {
   const cookieOf = (answer: { headers: { 'set-cookie'?: string[] | undefined } }) =>
     answer.headers['set-cookie']?.[0] ?? ''
   const keyOf = (answer: { body: string }) => /data-key="([^"]+)"/.exec(answer.body)?.[1] ?? ''
-  /** signs in and returns what the browser's pages send afterwards */
+  /** signs in and returns the headers that the browser's pages send afterwards */
   const openSession = async (headers?: Record<string, string>) => {
     const answer = await signIn(headers)
     return { cookie: cookieOf(answer).split(';')[0] ?? '', 'x-musette-key': keyOf(answer) }
@@ -31,7 +31,7 @@ describe('a web server beyond loopback', () => {
     })
   })
 
-  it('shows only its health without the token, not even its pages', async () => {
+  it('shows only its health without the token, not even empty pages', async () => {
     for (const path of ['/', '/metrics', '/runs', '/api/runs', '/assets/pages/runs/page.js', '/nothing']) {
       const answer = await rig.ask(path)
       expect(answer, path).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } })
@@ -43,10 +43,10 @@ describe('a web server beyond loopback', () => {
 
   it.each([
     ['admits a program with the token', '/metrics', bearer(TOKEN), 200],
-    ['admits it by the scheme in small letters', '/metrics', bearer(TOKEN).replace('B', 'b'), 200],
-    ['reads no token by another scheme', '/metrics', bearer(TOKEN).replace('Bearer', 'Basic'), 401],
-    ['reads no token from the address', encodeURI(`/metrics?token=${TOKEN}`), '', 401],
-    ['reads no access token from the address', encodeURI(`/metrics?access_token=${TOKEN}`), '', 401],
+    ['accepts the scheme in lower case', '/metrics', bearer(TOKEN).replace('B', 'b'), 200],
+    ['reads no token from another scheme', '/metrics', bearer(TOKEN).replace('Bearer', 'Basic'), 401],
+    ['reads no token from the URL', encodeURI(`/metrics?token=${TOKEN}`), '', 401],
+    ['reads no access token from the URL', encodeURI(`/metrics?access_token=${TOKEN}`), '', 401],
   ])('%s', async (_title, path, authorization, status) => {
     const headers = { ...(authorization && { authorization }) }
     expect(await rig.ask(path, { headers })).toMatchObject({ status })
@@ -64,7 +64,7 @@ describe('a web server beyond loopback', () => {
     const form = await signIn({}, '/runs', `${TOKEN}7`)
     expect(form).toMatchObject({ status: 429 })
     expect(cookieOf(form)).toBe('')
-    // Guesses do not hold up a request with the right token, not even from the same address.
+    // Guesses do not delay a request with the right token, not even from the same address.
     for (let times = 0; times < 20; times += 1) {
       const [known, guessed] = await Promise.all([rig.askWithToken('/metrics'), rig.ask('/metrics', wrong)])
       expect([known.status, guessed.status]).toEqual([200, 429])
@@ -73,13 +73,13 @@ describe('a web server beyond loopback', () => {
     expect(await rig.ask('/metrics', { headers: session })).toMatchObject({ status: 200 })
   })
 
-  it('marks the cookie as secure by the page’s https address, and not by a forgeable header', async () => {
+  it('marks the cookie as secure by the page’s https address, not by a forgeable header', async () => {
     const { host } = new URL(rig.url)
     expect(cookieOf(await signIn({ origin: `https://${host}` }))).toMatch(/; Secure(;|$)/)
     expect(cookieOf(await signIn({ 'x-forwarded-proto': 'https' }))).not.toContain('Secure')
   })
 
-  it('never leads to another site after a login', async () => {
+  it('never redirects to another site after a login', async () => {
     const away = ['//evil.test', '/\\evil.test', 'https://evil.test/', 'javascript:alert(1)', '/"><b>']
     for (const next of away) {
       expect((await signIn({}, next)).body, next).toContain('data-next="/"')
@@ -97,7 +97,7 @@ describe('a web server beyond loopback', () => {
     '/workouts/1.erg?path=x',
   ]
 
-  it('opens no data for the cookie of a session without its key', async () => {
+  it('returns no data for the cookie of a session without its key', async () => {
     await rig.rows(
       `insert into training.accounts (name, base_url, needs_login) values ('berta', 'http://x', true)`,
     )
@@ -113,7 +113,7 @@ describe('a web server beyond loopback', () => {
           expect(refusals, `${method} ${path} ${key}`).toContain(answer.status)
           expect(decodeURIComponent(JSON.stringify(answer)), path).not.toContain('berta')
         }
-    // Pages hold no data, not even which activities there are.
+    // Pages contain no data, not even which activities exist.
     const page = (path: string) => rig.ask(path, { headers: { cookie, accept: 'text/html' } })
     for (const path of ['/', '/runs', '/activities/1', '/assets/pages/runs/page.js'])
       expect([path, (await page(path)).status]).toEqual([path, 200])
@@ -122,7 +122,7 @@ describe('a web server beyond loopback', () => {
     await rig.rows(`delete from training.accounts where name = 'berta'`)
   })
 
-  it('keeps the sessions of the ports of one host apart', async () => {
+  it('keeps the sessions of different ports of one host apart', async () => {
     const there = { host: '127.0.0.1:1', origin: 'http://127.0.0.1:1' }
     const sessions = [await openSession(), await openSession(there)]
     // A browser sends all cookies of a host to each of its ports.
@@ -135,7 +135,7 @@ describe('a web server beyond loopback', () => {
     expect(await Promise.all(statuses)).toEqual([200, 401])
   })
 
-  it('ends a session at a logout, also for other browsers with its cookie', async () => {
+  it('ends a session at a logout, even for other browsers with its cookie', async () => {
     const session = await openSession()
     const { cookie } = session
     const out = await rig.ask('/logout', { method: 'POST', headers: { cookie, origin: rig.url } })
@@ -165,7 +165,7 @@ describe('a web server beyond loopback', () => {
     expect(await signIn({ origin: 'http://evil.test' })).toMatchObject({ status: 403 })
   })
 
-  it('shows everybody how many accounts are late, and their names only to an authenticated request', async () => {
+  it('shows everybody how many accounts are late, but their names only to authenticated requests', async () => {
     await rig.rows(
       `insert into training.accounts (name, base_url, needs_login) values ('anna', 'http://x', false)`,
     )

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { makeCachedProbe } from '../../../src/program/frame/cached-probe.ts'
 
-it('a cached probe runs once for all callers, and again when its result is old, also when it failed', async () => {
+it('a cached probe runs once for all callers, and again when its result or failure is old', async () => {
   const results = [Promise.reject(new Error('away')), Promise.resolve(1), Promise.resolve(2)]
   let runs = 0
   const read = () => results[runs++] as Promise<number>

@@ -17,7 +17,7 @@ describe('a web server on loopback without a token', () => {
     }
   })
 
-  it('answers everything without authentication, HEAD with the headers alone, and has no login page', async () => {
+  it('answers everything without authentication, HEAD only with headers, and has no login page', async () => {
     for (const path of ['/', '/healthz', '/metrics', '/runs']) {
       expect(await rig.ask(path), path).toMatchObject({ status: 200 })
       const answer = await rig.ask(path, { method: 'HEAD' })
@@ -27,7 +27,7 @@ describe('a web server on loopback without a token', () => {
     expect(await rig.ask('/login')).toMatchObject({ status: 404 })
   })
 
-  it('sends strict headers with every answer, also with refusals and unknown pages', async () => {
+  it('sends strict headers with every answer, including refusals and unknown pages', async () => {
     const paths = ['/', '/healthz', '/metrics', '/runs', '/nothing']
     const answers = await Promise.all(paths.map((path) => rig.ask(path)))
     answers.push(await rig.ask('/', { headers: { host: 'evil.test' } }))
@@ -57,20 +57,20 @@ describe('a web server on loopback without a token', () => {
     const policy = String(answer.headers['content-security-policy'])
     expect(policy).toContain(`img-src 'self' data: ${allowed};`)
     expect(policy.match(/https?:/g)).toHaveLength(allowed.split(' ').length)
-    // Such a server serves only who says which site it is for.
+    // A tile server may answer only requests that name the site.
     expect(answer.headers['referrer-policy']).toBe('strict-origin-when-cross-origin')
     expect((await rig.ask('/fitness')).headers['referrer-policy']).toBe('same-origin')
   })
 })
 
 describe('an address to listen on', () => {
-  it('is refused without a token when others can reach it', async () => {
+  it('is refused without a token if others can reach it', async () => {
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'musette.test', 'localhost.test', '']) {
       await expect(openBareWeb({ host }), host).rejects.toMatchObject({ code: 'http_token_missing' })
     }
   })
 
-  it('is refused with the setting to change when another program has it', async () => {
+  it('is refused with the setting to change if another program uses it', async () => {
     const web = await openBareWeb({ host: '127.0.0.1' })
     const { port } = new URL(web.url)
     await expect(openBareWeb({ host: '127.0.0.1', port: Number(port) })).rejects.toMatchObject({

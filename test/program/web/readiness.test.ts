@@ -33,7 +33,7 @@ describe('a daemon', () => {
     return { status: answer.status, ...JSON.parse(answer.body) }
   }
 
-  it('is ready without accounts, and while each that is signed in was polled lately; else it names how many and which are late', async () => {
+  it('is ready if every signed-in account was polled lately; otherwise it names the late accounts', async () => {
     const at = await open(['worker', 'web'])
     const answer = await at.ask('/readyz')
     expect(answer.status).toBe(200)
@@ -58,7 +58,7 @@ describe('a daemon', () => {
     expect(late.accounts.dora).toBe('last poll: never')
   })
 
-  it('is ready without own polls when others are late, and reports them', async () => {
+  it('is ready without polls of its own if others are late, and reports them', async () => {
     const at = await open(['web'])
     await addAccount(at, { name: 'ben', polledAgo: '4 hours' })
     const seen = await readiness(at, ['ben'])

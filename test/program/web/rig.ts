@@ -13,16 +13,16 @@ import { openTestRedis } from '../../kit/redis.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 export const TOKEN = 'a tökén of the tests'
-/** As curl and Prometheus send it: in UTF-8, byte by byte. */
+/** The header as curl and Prometheus send it: in UTF-8, byte by byte. */
 export const bearer = (token: string) => `Bearer ${Buffer.from(token).toString('latin1')}`
 
-/** A request; `localAddress` is the address to send from, in place of the usual one. */
+/** A request; `localAddress` is the address to send from, instead of the usual one. */
 type Asked = { method?: string; headers?: Record<string, string>; body?: string; localAddress?: string }
 type Answered = { status: number; headers: IncomingHttpHeaders; body: string }
 
 export type WebRig = Awaited<ReturnType<typeof openWebRig>>
 
-/** Opens a daemon with a web server on a database of its own, without any account; by default it does nothing else. */
+/** Opens a daemon with a web server on its own database, without accounts; by default it does nothing else. */
 export async function openWebRig(
   options: { roles?: readonly Role[]; queue?: 'postgres' | 'redis'; env?: Record<string, string> } = {},
 ) {
@@ -66,7 +66,7 @@ export async function openWebRig(
   }
 }
 
-/** Opens a web server whose queries all fail, for tests of what comes before them. */
+/** Opens a web server whose queries all fail, for tests of the code before the queries. */
 export function openBareWeb(options: {
   host: string
   port?: number
@@ -98,7 +98,7 @@ export function openBareWeb(options: {
   )
 }
 
-/** Sends a request with any header that a browser or an attacker may send; `fetch` refuses some. */
+/** Sends a request with any header that a browser or an attacker may send; `fetch` refuses some headers. */
 export function ask(
   url: string,
   { method = 'GET', headers = {}, body, localAddress }: Asked = {},

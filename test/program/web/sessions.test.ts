@@ -13,7 +13,7 @@ function makeClock() {
   return { now: () => new Date(time), advance }
 }
 
-/** The ended sessions that all processes of a database share; `away` makes it unreachable. */
+/** The ended sessions that all processes of a database share; `away` makes the database unreachable. */
 function makeEnded(): EndedSessions & { away: boolean } {
   const ids = new Set<string>()
   const ended = {
@@ -38,7 +38,7 @@ function open(
 }
 
 describe('a browser session', () => {
-  it('is open for a month, also after a restart with the same token, and ends with another', async () => {
+  it('stays open for a month, even after a restart with the same token, and ends with another token', async () => {
     const clock = makeClock()
     const { value, maxAgeS } = open(clock).begin()
     expect(maxAgeS).toBe(30 * 24 * 3600)
@@ -73,7 +73,7 @@ describe('a browser session', () => {
       expect([await process.isOpen(one), await process.isOpen(other)]).toEqual([false, true])
   })
 
-  it('is signed out in this process when that cannot be stored, and says so', async () => {
+  it('is signed out only in this process if the sign-out cannot be stored, and the log says so', async () => {
     const [clock, ended, log] = [makeClock(), makeEnded(), makeTestLog()]
     const sessions = open(clock, { ended, log })
     const [value, other] = [sessions.begin().value, sessions.begin().value]

@@ -3,7 +3,7 @@ import { makeTestLog } from '../../kit/log.ts'
 import { ask, bearer, openBareWeb } from './rig.ts'
 
 describe('wrong tokens of one address', () => {
-  it('write one log line each, and none once they are refused', async () => {
+  it('write one log line each, and none after they are refused', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2024-05-01T12:00:00Z') })
     onTestFinished(() => void vi.useRealTimers())
     const log = makeTestLog()
