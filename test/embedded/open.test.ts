@@ -132,7 +132,7 @@ describe('openEmbeddedPostgres', () => {
       'PG_VERSION',
       '19\n',
       'embedded_version',
-      /from Postgres 19, .*18; keep them.*a Postgres 19/,
+      /from Postgres 19, .*18; keep them.*your own Postgres 19/,
     ],
   ])(
     'says what to do with a folder of %s, and does not change it',

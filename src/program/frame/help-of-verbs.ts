@@ -15,7 +15,7 @@ export const PACE = ['MUSETTE_CONCURRENCY', 'MUSETTE_REQUESTS_PER_MINUTE'] as co
 export const MIRROR = [...SERVICE, ...PACE, 'MUSETTE_HISTORY_START', 'MUSETTE_KEEP_RAW'] as const
 
 /** The note for verbs whose account may be omitted. */
-export const WHOSE = 'Without an account: default, else the only account.'
+export const WHOSE = 'If you name no account: the account default, or else the only account.'
 
 /** Exit codes that verbs share: for verbs that open a database, verbs that need a login, and verbs that handle many items. */
 export const ASKS = ['unreachable', 'interrupted'] as const

@@ -48,7 +48,7 @@ describe('migrate --plan', () => {
     const all = await readMigrations()
     const missing = all.slice(all.indexOf('0015_database_identity') + 1)
     expect(lines[0]).toBe(
-      `migrate would bring the database from 0015_database_identity to ${all.at(-1)}, all of it or nothing: ${missing.length} migrations`,
+      `migrate would upgrade the database from 0015_database_identity to ${all.at(-1)}, all of it or nothing: ${missing.length} migrations`,
     )
     const rows = lines.filter((line) => /^00\d\d_/.test(line)).map((line) => line.split(/ {2,}/))
     expect(rows.map(([name]) => name)).toEqual(missing)

@@ -61,8 +61,8 @@ describeWithRedis('a daemon that starts before its servers', () => {
       const daemon = start({ DATABASE_URL: url, REDIS_URL: redis.url, MUSETTE_HTTP: `127.0.0.1:${port}` })
       const parts = async (): Promise<Record<string, string>> =>
         JSON.parse(await (await fetch(`http://127.0.0.1:${port}/readyz`)).text()).parts
-      await daemon.waitForLine(/waiting for the database \\(DATABASE_URL\\) to be up: .*ECONNREFUSED/, 90_000)
-      await daemon.waitForLine(/waiting for the queue \\(REDIS_URL\\) to be up: .*ECONNREFUSED/)
+      await daemon.waitForLine(/waiting for the database \(DATABASE_URL\) to be up: .*ECONNREFUSED/, 90_000)
+      await daemon.waitForLine(/waiting for the queue \(REDIS_URL\) to be up: .*ECONNREFUSED/)
       const waits = 'not up yet; musette waits for it'
       expect(await eventually(parts, SOON)).toEqual({ database: waits, queue: waits })
       const page = await fetch(`http://127.0.0.1:${port}/`)

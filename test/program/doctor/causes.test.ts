@@ -92,7 +92,7 @@ a certificate of an own authority | service | MUSETTE_BASE_URL=https://localhost
 a Redis that wants a password | redis | REDIS_URL={locked} | configuration | ^Redis refused the login \(NOAUTH\); set user and password in REDIS_URL | runs
 a Redis that wants another password | redis | REDIS_URL={wrongRedis} | configuration | ^Redis refused the login \(WRONGPASS\) | runs|wrong@
 a Redis with a certificate of an own authority | redis | REDIS_URL=rediss://localhost:{tlsRedis} | unreachable | ^the certificate of Redis is signed by an unknown authority.*NODE_EXTRA_CA_CERTS | runs
-redis: to a Redis with TLS | redis | REDIS_URL=redis://localhost:{tlsRedis} | unreachable | ^Redis cannot be reached \(.*closed.*redis: without TLS, rediss: with it |
+redis: to a Redis with TLS | redis | REDIS_URL=redis://localhost:{tlsRedis} | unreachable | ^Redis cannot be reached \(.*closed.*redis: without TLS, rediss: with TLS |
 a database with a certificate for another host name | database | DATABASE_URL={tlsDatabase}?sslmode=verify-full&sslrootcert={dir}/ca.crt | unreachable | ^the certificate of the database is for another host name.*use its host name in DATABASE_URL$ | require|runs
 a database with a certificate of an own authority | database | DATABASE_URL={tlsNamedDatabase}?sslmode=verify-full | unreachable | is signed by an unknown authority.*sslrootcert of DATABASE_URL$ | require|runs
 no daemon | daemon | MUSETTE_HTTP=127.0.0.1:{none} | | ^none runs, so nothing is mirrored by itself: no answer from 127.0.0.1:\d+ \(.*ECONNREFUSED |

@@ -105,7 +105,7 @@ function printMigrationPlan(context: Pick<Context, 'print'>, plan: DatabasePlan)
     return
   }
   const what =
-    from === null ? 'create the tables in the empty database' : `migrate the database from ${from} to ${to}`
+    from === null ? 'create the tables in the empty database' : `upgrade the database from ${from} to ${to}`
   context.print(`migrate would ${what}, all of it or nothing: ${countMigrations(migrations.length)}\n`)
   printTable(
     context,

@@ -78,7 +78,7 @@ export const attachVerb = defineVerb({
   help: {
     notes: [
       WHOSE,
-      'A file is attached to an activity if it alone has the same start (within 5 s), duration (within 2 % or 60 s) and heart rates or power, and no other file.',
+      'A file is attached if exactly one activity has its start (within 5 s), its duration (within 2 % or 60 s) and its heart rates or power, and no other file.',
     ],
     settings: [...DATABASE, 'MUSETTE_KEEP_FIT'],
     exits: ITEMS,
