@@ -203,7 +203,7 @@ async function withServer<T>(
   input: Tools & { dataDir: string; password: string; name: string; settings?: string[] },
   work: (url: string) => Promise<T>,
 ): Promise<T> {
-  // A different port than programs know, so that they write to neither server.
+  // Programs do not know this port, so they write to neither server.
   const port = await chooseFreePort()
   const server = await startServer({ ...input, port })
   // On a full disk, a server cannot do a fast shutdown.

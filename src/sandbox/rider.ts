@@ -89,7 +89,7 @@ export function makeRider(input: Parameters<typeof planHistory>[0] & { username:
   return { username, home, password, body, activities, workouts }
 }
 
-/** Adds an activity; its loads follow from earlier activities. */
+/** Adds an activity; its loads are computed from earlier activities. */
 export function addActivity(rider: Rider, input: NewActivity): Activity {
   const activity = makeActivity(rider.body, loadsAt(rider, input.startMs), input)
   rider.activities.set(activity.path, activity)

@@ -68,7 +68,7 @@ describe.runIf(canUnshare)('a server in another container', () => {
     expect(await countOf(url)).toBeGreaterThanOrEqual(20)
   })
 
-  it('of another boot that cannot be reached is named, and its files stay', async () => {
+  it('is named if it runs on another boot, and its files stay', async () => {
     const first = start(await onAnotherBoot(CONTAINER))
     await first.waitForLine(/^committed 5$/)
     const before = await read('postgres/postmaster.pid')

@@ -23,7 +23,7 @@ export type App = LocalApp & {
 
 /** The part of a feature that an App uses. */
 export type WorkoutsFeature = Readonly<{
-  /** makes what the feature does with mirrored workouts; undefined if the settings do not ask for it */
+  /** makes what the feature does with mirrored workouts; undefined if the settings disable it */
   openOnWorkouts?(app: LocalApp): Promise<OnWorkouts | undefined>
 }>
 

@@ -279,7 +279,7 @@ export async function followCopiedData(
     const { beginCopy } = await import('../../core/store/feed/follow-database.ts')
     const store = openStore({ log }, { connectionString: database.url })
     const { identity, line } = await closeAfter(store, ({ transaction }) => transaction(beginCopy))
-    // This file belongs to the line of the original.
+    // The file has the newest change of the original database.
     await rm(seenChangePath(dataDir, identity), { force: true })
     log.warn({ line }, 'the data directory is a copy of another one; its database has a new line')
   })

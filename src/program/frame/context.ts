@@ -62,7 +62,7 @@ type Verb = (context: Context) => Promise<number | undefined>
 export type VerbOptions = {
   /** whether the verb logs its work; other verbs log only warnings */
   logsWork?: boolean
-  /** whether the verb runs with a wrong configuration, in which wrong variables have their defaults; other verbs fail */
+  /** whether the verb runs even if the configuration is wrong; wrong variables then have their defaults */
   takesProblems?: boolean
   /** whether the verb does not use the data directory */
   withoutDataDir?: boolean

@@ -43,7 +43,7 @@ export type Feature = WorkoutsFeature &
     downloads?: Readonly<Partial<Record<'activity' | 'workout', readonly string[]>>>
     /** adds the feature's routes to the web server when the server opens */
     routes?: (server: FastifyInstance, web: WebParts) => Promise<void>
-    /** opens what runs in each daemon with the role worker; returns undefined if the settings do not ask for it */
+    /** opens what runs in each daemon with the role worker; returns undefined if the settings disable it */
     openInWorker?(daemon: WorkerDaemon): Promise<{ close(): Promise<void> } | undefined>
   }>
 
@@ -55,7 +55,7 @@ type FeatureJob = Readonly<{
   attempts?: number
   /** whether the job also runs at each start of a daemon */
   atStart?: true
-  /** returns the job's interval, ms, or undefined if the settings do not ask for the job */
+  /** returns the job's interval, ms, or undefined if the settings disable the job */
   every(config: Config): Promise<number | undefined>
   run(app: App & FactsApp, context: HandlerContext & { startedAt: Date }): Promise<HandlerResult>
 }>

@@ -82,7 +82,7 @@ export type Tools<D extends Needs> = Context & {
   took(): number
 }
 
-/** The argument after a verb's name, by its own name: `<file>`, `[name]` or `[paths...]`. */
+/** The argument in a verb's name, `<file>`, `[name]` or `[paths...]`, as a member with that name. */
 type ArgumentOf<N extends string> = N extends `${string} ${'<' | '['}${infer A}...${string}`
   ? Record<A, string[]>
   : N extends `${string} <${infer A}>`

@@ -10,7 +10,7 @@ export type Loads = { tl: Load; rl: Load }
 const TRAINING_DAYS: Load = { low: 42, high: 20, peak: 12 }
 const RECOVERY_DAYS: Load = { low: 7, high: 9, peak: 6 }
 
-/** Makes the loads of a rider after a long time with the same daily load. */
+/** Makes the loads of a rider who has long had the same daily load. */
 export function makeLoads(daily: Load): Loads {
   return { tl: { ...daily }, rl: { ...daily } }
 }
@@ -59,7 +59,7 @@ export type Signature = { ftp: number; ltp: number; hie: number; pp: number }
 /** A rider's properties: weight, the signature without training, and the usual daily load. */
 export type Body = { weightKg: number; base: Signature; daily: Load }
 
-/** Returns a rider's body; each seed gives a larger or smaller one. */
+/** Returns a rider's body; its size depends on the seed. */
 export function bodyOf(seed: number): Body {
   const size = 1 + ((Math.abs(seed) % 7) - 3) * 0.04
   return {

@@ -110,7 +110,7 @@ export function drawWind({ seed, indoor }: Pick<Ride, 'seed' | 'indoor'>) {
   return { speed: indoor ? 0 : drawBetween(random, 0, 4), from: random() * 2 * Math.PI }
 }
 
-/** The mass of the rider, and of the rider with a bicycle of 10 kg, kg. */
+/** The mass of the rider, kg; the bicycle adds 10 kg. */
 const RIDER_KG = 72
 const KG = RIDER_KG + 10
 /**

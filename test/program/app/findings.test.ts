@@ -66,7 +66,7 @@ const WELL = [
 
 /** Columns: code, statements on the database, a part of the sentence, the command. The rule of the code says where it is shown. */
 const SITUATIONS = `
-other_rider | update musette.riders r set is_other = true, pair = sha256(c.access_token) from musette.credentials c | account "default" is signed in as a different rider than its activities are from | musette login
+other_rider | update musette.riders r set is_other = true, pair = sha256(c.access_token) from musette.credentials c | account "default" has activities of one rider but is signed in as another | musette login
 needs_login | update training.accounts set needs_login = true | account "default" needs a login | musette login
 token_refused | ${login(`refused_since = now() - interval '3 hours'`)} | gets tokens that the service refuses, for 3 h | musette sync
 token_refused | ${login(`refused_since = now() - interval '3 hours', failures = 2`)} | has been refused new tokens for 3 h | musette sync

@@ -120,7 +120,7 @@ async function judgeLogins({ health, now }: Facts): Promise<Finding[]> {
     const { token_obtained_at: obtainedAt, token_expires_at: expiresAt, refused_since: since } = login
     const of = aboutAccount(login.account)
     if (login.other_rider)
-      return of(LOGINS.other_rider, 'is signed in as a different rider than its activities are from')
+      return of(LOGINS.other_rider, 'has activities of one rider but is signed in as another')
     const isRefresh = Boolean(login.refresh_failures)
     const age = since && formatAge(since, now)
     if (login.needs_login || !obtainedAt || !expiresAt) {

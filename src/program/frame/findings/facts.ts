@@ -30,7 +30,7 @@ export type FeatureState = Source &
     }>
     /** the folder that the feature writes to */
     folder?: SettingsFolder
-    /** finds the feature's last database copy that still exists; null if the settings ask for none */
+    /** finds the feature's last database copy that still exists; null if the settings disable copies */
     findCopy?: (facts: Facts) => Promise<{ done_at: Date | null; bytes: number | null } | null>
   }>
 
