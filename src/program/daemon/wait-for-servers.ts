@@ -84,7 +84,7 @@ export function tryDatabase(connectionString: string, patience: Patience) {
     connectionTimeoutMillis: patience.withinMs,
   }
   return tryServer(patience, async (signal) => {
-    // A server that is only read is waited for by whoever writes there.
+    // If the URL allows a read-only server, the code that writes waits for the server.
     const answer = withClient(config, async (client) => {
       await client.query('')
       if (client.takesWrites) await tryRoom(client)
