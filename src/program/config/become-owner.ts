@@ -9,7 +9,7 @@ import { readNearest, readPasswd } from './trust.ts'
 type User = { uid: number; gid: number; name?: string }
 
 /**
- * Makes a process of root the owner of the data directory for good, or where that does not exist, of the nearest folder above it. Does
+ * Makes a root process run permanently as the owner of the data directory or, if that does not exist, of the nearest folder above it. Does
  * nothing for other users and in folders of root. `argv` is the command line, for the message. Throws ConfigError `not_the_owner`.
  */
 export function becomeOwner(dataDir: string, argv: readonly string[]): void {
@@ -34,24 +34,24 @@ export function becomeOwner(dataDir: string, argv: readonly string[]): void {
   }
 }
 
-/** Reads name and group of a user; one that the system does not know has the group of the folder. */
+/** Reads the name and group of a user; a user that the system does not know gets the group of the folder. */
 function readUser({ uid, gid }: User): User {
   try {
     process.seteuid?.(uid)
     const { username: name, gid } = userInfo()
     return { uid, gid, name }
   } catch {
-    // Where root may not look as that user does. The group of root has rights of its own.
+    // If root may not look this up as that user. The group of root has its own rights.
     return { uid, gid: gid === 0 ? uid : gid, ...readPasswd(uid) }
   } finally {
     process.seteuid?.(0)
   }
 }
 
-/** Node's types lack it. */
+/** Node's types lack initgroups. */
 const system: { initgroups?(user: string, group: number): void } & NodeJS.Process = process
 
-/** Gives up the rights of root. Throws when any of them is left. */
+/** Gives up the rights of root. Throws if any of them is left. */
 function switchTo({ uid, gid, name }: User): void {
   if (name === undefined) process.setgroups?.([gid])
   else system.initgroups?.(name, gid)
@@ -67,7 +67,7 @@ function switchTo({ uid, gid, name }: User): void {
   throw Object.assign(new Error('the rights of root are not gone'), { code: 'EPERM' })
 }
 
-/** Throws Node's error for a file of the program that this user cannot read; most are read later, when they are needed. */
+/** Throws Node's error for a program file that this user cannot read, because most files are read only later. */
 function assertReadable(): void {
   const built = join(PROGRAM_FOLDER, 'dist')
   const files = readdirSync(built, { recursive: true, encoding: 'utf8' })
@@ -75,7 +75,7 @@ function assertReadable(): void {
   accessSync(process.execPath, constants.X_OK)
 }
 
-/** Returns the command line for the owner, without a secret. sudo knows no user without a name, and keeps no variable. */
+/** Returns the command line for the owner, without a secret. sudo needs a user name, and keeps no variables. */
 function commandAs({ uid, gid, name }: User, dataDir: string, argv: readonly string[]): string {
   const isSecret = (word: string, at: number) =>
     word.startsWith('--client-secret') || argv[at - 1] === '--client-secret'

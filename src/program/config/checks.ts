@@ -6,7 +6,7 @@ import { normalizePostgresUrl, tlsProblemOf } from '../../kit/postgres-url.ts'
 import { parseRedisUrl } from '../../kit/redis/redis-url.ts'
 import { parseDuration, SECOND } from '../../kit/time.ts'
 
-/** What `parse` makes of a text; `problem` is the sentence about one of which it makes undefined. */
+/** Makes a check from `parse`; `problem` is the sentence about a text for which `parse` returns undefined. */
 export const parsed = <T>(parse: (text: string) => T | undefined, problem: string) =>
   z.string().transform((text, context) => {
     const value = parse(text)
@@ -15,7 +15,7 @@ export const parsed = <T>(parse: (text: string) => T | undefined, problem: strin
     return z.NEVER
   })
 
-/** A duration of a second or more, such as 90s or 15m, in ms. */
+/** A duration of at least a second, such as 90s or 15m, in ms. */
 export const anyDuration = parsed((text) => {
   const ms = parseDuration(text) ?? 0
   return ms >= SECOND ? ms : undefined
@@ -39,16 +39,16 @@ export const yesNo = (fallback: boolean) =>
     return isYes || ['false', '0', 'no'].includes(text.toLowerCase()) ? isYes : undefined
   }, 'is neither true nor false').prefault(String(fallback))
 
-/** A folder, as a full path; undefined when it is not set. */
+/** A folder, as a full path; undefined if it is not set. */
 export const folder = z
   .string()
   .transform((path) => resolve(path))
   .optional()
 
-/** Tells whether user or password of a URL have a character that ends them early, or a % that encodes nothing. */
+/** Reports whether the user or password of a URL has a character that ends it early, or a % that encodes nothing. */
 const hasRawLogin = (text: string) => {
   const [, scheme = '', port] = /^([^:/]+):\/\/[^@/?#]*:([^@/?#]*)[/?#].*@/s.exec(text) ?? []
-  // Web addresses may have an @ behind a port.
+  // Web addresses may contain an @ after the port.
   if (port !== undefined) return !scheme.startsWith('http') || !/^\d+$/.test(port)
   try {
     decodeURIComponent(new URL(text).username + new URL(text).password)
@@ -61,7 +61,7 @@ const hasRawLogin = (text: string) => {
 const RAW_LOGIN =
   'has one of the characters @ # % / ? in user or password; write it percent-encoded: %40, %23, %25, %2F, %3F'
 
-/** A URL of one of the protocols; `hint` is the sentence about another text. */
+/** A URL with one of the protocols; `hint` is the sentence about other texts. */
 export const url = (protocols: readonly string[], hint: string, missing?: string) =>
   z.string(missing).superRefine((text, context) => {
     const known = URL.canParse(text) && protocols.includes(new URL(text).protocol)
@@ -69,7 +69,7 @@ export const url = (protocols: readonly string[], hint: string, missing?: string
     else if (!known) context.addIssue(hint)
   })
 
-/** A web address that is opened as it is: browsers and `fetch` take no user name in it, and send no fragment. */
+/** A web address that is opened unchanged: browsers and `fetch` accept no user name in it, and do not send a fragment. */
 export const webAddress = (hint: string, missing?: string) =>
   url(['http:', 'https:'], hint, missing).superRefine((text, context) => {
     const { username = '', password, hash = '' } = URL.canParse(text) ? new URL(text) : {}
@@ -86,14 +86,14 @@ const orUndefined = <T>(read: () => T): T | undefined => {
   }
 }
 
-/** Makes a check that passes what `read` takes without throwing. */
+/** Makes a check that passes if `read` does not throw. */
 export const isReadBy = (read: (text: string) => unknown) => (text: string) =>
   orUndefined(() => [read(text)]) !== undefined
 
-/** The first byte of DER, a sequence of ASN.1. */
+/** The first byte of DER, which is a sequence of ASN.1. */
 const DER = 0x30
 
-/** The path of a file of certificates in PEM: Node ignores any other one, with a warning in its own words. */
+/** The path of a PEM file with certificates; Node ignores any other file, with its own warning. */
 export const authorities = z.string().superRefine((path, context) => {
   const file = orUndefined(() => readFileSync(path))
   if (file === undefined) context.addIssue('names a file that cannot be read')
@@ -107,10 +107,10 @@ export const authorities = z.string().superRefine((path, context) => {
     context.addIssue('names a file that holds no whole certificate in PEM')
 })
 
-/** Whom the driver signs in as without a name in the URL, as psql does; a container may have none. */
+/** The user that the driver signs in as if the URL names none, as psql does; a container may have no such user. */
 const OWN_NAME = process.env[process.platform === 'win32' ? 'USERNAME' : 'USER']
 
-/** A URL of Postgres as the driver takes it. */
+/** A Postgres URL as the driver accepts it. */
 export const postgresUrl = z.string().transform((text, context) => {
   const example = 'write for example postgres://user:password@host:5432/database'
   const url = normalizePostgresUrl(text)
@@ -122,7 +122,7 @@ export const postgresUrl = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-/** A URL of Redis, also of sentinels and of several nodes of a Cluster. */
+/** A Redis URL, also for sentinels and for several nodes of a Cluster. */
 export const redisUrl = z.string().superRefine((text, context) => {
   if (parseRedisUrl(text)) return
   if (/^redis.*[@%]/s.test(text)) context.addIssue(RAW_LOGIN)

@@ -21,13 +21,13 @@ import { assertTrustedFile, assertTrustedFolder } from './trust.ts'
 import { ALSO_IN_SMALL_LETTERS, defaultDataDir, FROM_FILE, HIDDEN, VARIABLES } from './variables.ts'
 
 /**
- * The settings of core and program, described in `toConfig`. `features` has those of each feature, which that reads by `of` of its
- * group. `setIn` has the file that sets each variable, '' for the environment.
+ * The settings of core and program, described in `toConfig`. `features` has the settings of each feature, which reads them by `of` of its
+ * group. `setIn` has the file that sets each variable, or '' for the environment.
  */
 export type Config = ReturnType<typeof toConfig> &
   Readonly<{
     features: ReadonlyMap<SettingsGroup, unknown>
-    /** the file of `--settings`, also for processes that this one starts */
+    /** the file of `--settings`, also for processes that this process starts */
     envFile: string | undefined
     /** given by `start --take-over` */
     takeOver?: boolean
@@ -36,7 +36,10 @@ export type Config = ReturnType<typeof toConfig> &
 
 const CORE = defineSettings({ variables: VARIABLES, fromFile: FROM_FILE, hidden: HIDDEN, read: toConfig })
 
-/** Returns settings without a problem as they are. Throws ConfigError `bad_config`, which names every wrong variable that all of the program needs, and never a value. */
+/**
+ * Returns settings unchanged if they have no problem. Otherwise throws ConfigError `bad_config`, which names every wrong variable that the
+ * whole program needs, but no value.
+ */
 export function checked(settings: Settings): Settings {
   const problems = settings.problems.filter(({ part }) => !part)
   if (problems.length === 0) return settings
@@ -44,7 +47,7 @@ export function checked(settings: Settings): Settings {
   throw new ConfigError('bad_config', `the configuration is wrong:\n${lines.join('\n')}`)
 }
 
-/** A wrong variable: `name` is the one that was set (perhaps with `_FILE`); the sentence begins after the name. */
+/** A wrong variable: `name` is the variable that was set (perhaps with `_FILE`); the sentence begins after the name. */
 export type ConfigProblem = Readonly<{
   name: string
   variable: string
@@ -52,10 +55,13 @@ export type ConfigProblem = Readonly<{
   part?: 'part' | undefined
 }>
 
-/** Where a variable got its value: `name` is the one that was set (perhaps with `_FILE`), `source` the environment or a file. */
+/** Where a variable got its value: `name` is the variable that was set (perhaps with `_FILE`), `source` the environment or a file. */
 export type Origin = Readonly<{ name: string; source: string; text: string }>
 
-/** What was read. `origins`: the variables that were set; `warnings`: sentences about likely mistakes; `known`: every setting. */
+/**
+ * The result of reading the settings. `origins`: the variables that were set; `warnings`: sentences about likely mistakes; `known`: every
+ * setting.
+ */
 export type Settings = Readonly<ReturnType<typeof readSettings>>
 
 /** The parsed values of the variables. */
@@ -64,8 +70,8 @@ type Values = z.output<z.ZodObject<typeof VARIABLES>>
 const ENVIRONMENT = 'environment'
 
 /**
- * Reads the settings from the environment and the files beside it, and validates them. An empty variable counts as not set; a wrong one
- * gets its default and is listed in `problems`. The environment is stronger than the file of `--settings`, and that one stronger than
+ * Reads the settings from the environment and the settings files, and validates them. An empty variable counts as not set; a wrong variable
+ * gets its default and is listed in `problems`. The environment takes precedence over the file of `--settings`, and that file over
  * `musette.env` in the data directory. `enter` is called with the data directory before anything in it is read. Throws ConfigError
  * `untrusted_data_dir` and `untrusted_settings`.
  */
@@ -75,7 +81,7 @@ export function readSettings(
   envFile?: string,
   enter: (dataDir: string) => void = () => undefined,
 ) {
-  // Libraries that are loaded later would print passwords for it.
+  // Otherwise libraries that are loaded later would print passwords for it.
   delete process.env.DEBUG
   dropVariablesOfOthers()
   const known = joinSettings([CORE, ...features])
@@ -99,7 +105,7 @@ export function readSettings(
   return { config, problems, warnings: warningsOf(known, sources), origins, known, features }
 }
 
-/** Reads the places where variables are set, the strongest first. */
+/** Reads the places where variables are set, in order of precedence. */
 function readSources(
   known: KnownSettings,
   env: Environment,
@@ -135,7 +141,7 @@ function readSources(
   return { sources, problems }
 }
 
-/** Reads where each variable is set, and its file where it has one. The strongest source that sets it, or its twin `…_FILE`, counts. */
+/** Reads where each variable is set, and its file if it has one. The first place that sets the variable, or its twin `…_FILE`, counts. */
 function readOrigins(
   { variables, fromFile }: KnownSettings,
   sources: readonly Source[],
@@ -164,7 +170,7 @@ function readOrigins(
   return origins
 }
 
-/** Makes the settings of the values of the variables; all of it is frozen. */
+/** Makes the settings from the values of the variables; everything in them is frozen. */
 function toConfig(value: Values) {
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
   const { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: none = '' } = value
@@ -181,13 +187,13 @@ function toConfig(value: Values) {
     }),
     /** undefined: the embedded Postgres in the data directory */
     databaseUrl: value.DATABASE_URL,
-    /** the login by which assistants and `musette sql` read; undefined: musette makes one */
+    /** the login with which assistants and `musette sql` read; undefined: musette makes one */
     readerUrl: value.MUSETTE_READER_URL,
-    /** whether the daemon brings an older database of the user to this version */
+    /** whether the daemon migrates an older database of the user to this version */
     migrateOnStart: value.MUSETTE_MIGRATE === 'on-start',
-    /** the HTTP proxies towards the service and the webhooks; undefined: none */
+    /** the HTTP proxies for the service and the webhooks; undefined: none */
     proxies: http || https ? Object.freeze({ http, https, none }) : undefined,
-    /** a file of further authorities, which Node reads when the environment names it */
+    /** a file of further certificate authorities, which Node reads if the environment names it */
     extraAuthorities: value.NODE_EXTRA_CA_CERTS,
     /** undefined: BullMQ's Postgres backend in the same database */
     redisUrl: value.REDIS_URL,
@@ -197,17 +203,17 @@ function toConfig(value: Values) {
       polling: value.MUSETTE_WATCH_POLLING,
       settleMs: value.MUSETTE_SETTLE,
     }),
-    /** whether the bytes of each FIT file that passes are kept in the database */
+    /** whether the bytes of each accepted FIT file are kept in the database */
     keepFit: value.MUSETTE_KEEP_FIT,
     knownActivities: value.MUSETTE_KNOWN_RIDES,
-    /** the home of accounts that have no time zone of their own, an IANA name */
+    /** the home time zone, an IANA name, of accounts that have none */
     timezone: value.MUSETTE_TIMEZONE,
     mirror: Object.freeze({
       historyStart: value.MUSETTE_HISTORY_START,
       pollEveryMs: value.MUSETTE_POLL_EVERY,
       reconcileEveryMs: value.MUSETTE_RECONCILE_EVERY,
       lagMs: value.MUSETTE_LAG,
-      /** activities of each account that are fetched whole and compared in a day */
+      /** how many activities of each account are fetched completely and compared per day */
       scrubPerDay: value.MUSETTE_SCRUB_PER_DAY,
       keepRaw: value.MUSETTE_KEEP_RAW,
     }),
@@ -216,7 +222,7 @@ function toConfig(value: Values) {
       value.MUSETTE_HTTP &&
       Object.freeze({
         ...value.MUSETTE_HTTP,
-        /** the path below which a reverse proxy shows it, without a slash at its end; empty at the root of a host */
+        /** the path below which a reverse proxy serves the dashboard, without a slash at the end; empty at the root of a host */
         path: value.MUSETTE_HTTP_PATH,
         token: value.MUSETTE_HTTP_TOKEN,
       }),

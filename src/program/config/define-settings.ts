@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 
 /**
- * Says that a variable is wrong, by a sentence that begins after its name and holds no value. With `part` only a part of the program needs
- * it: that reports it, and the rest goes on.
+ * Reports that a variable is wrong, by a sentence that begins after its name and contains no value. With `part`, only that part of the
+ * program needs the variable; the part reports it, and the rest continues.
  */
 export type Complain = (variable: string, sentence: string, part?: 'part') => void
 
@@ -15,36 +15,36 @@ type Place = Readonly<{
 }>
 
 /**
- * Does what settings demand before a newer version changes a database, and returns the folder that it fills and the room that it needs there;
- * undefined when they demand nothing. A plan does nothing.
+ * Does what settings demand before a newer version changes a database. Returns the folder that it fills and the space that it needs there,
+ * or undefined if the settings demand nothing. A plan does nothing.
  */
 export type BeforeChange = (
   deps: Readonly<{ config: Place; log: Logger }>,
   input: { connectionString: string; signal: AbortSignal; isPlan?: boolean },
 ) => Promise<{ dir: string; needed_bytes: number } | undefined>
 
-/** Returns the folder of the backups, and what they are called there: the names begin with the moment; undefined for no folder. */
+/** Returns the folder of the backups and the pattern of their names, which begin with the time; undefined if there is no folder. */
 export type ReadBackups = (config: Place) => { dir: string; names: RegExp } | undefined
 
-/** The settings that belong together: those of core and program, or of one feature. */
+/** Settings that belong together: those of core and program, or of a feature. */
 export type SettingsGroup<Value = unknown> = Readonly<{
   variables: Readonly<Record<string, z.ZodType>>
   /** secrets and URLs, which can also be read from the file that the variable `…_FILE` names */
   fromFile: readonly string[]
-  /** what `musette config` does not show */
+  /** settings whose values `musette config` does not show */
   hidden: readonly string[]
   beforeChange: BeforeChange | undefined
   backups: ReadBackups | undefined
-  /** Reads the value of the texts of the variables that are set. A wrong one is complained about, and gets its default. */
+  /** Reads the value from the texts of the variables that are set. Reports a wrong variable, which gets its default. */
   read(texts: Readonly<Record<string, string>>, complain: Complain): Value
-  /** Returns the value as it was read with the configuration. */
+  /** Returns the value that was read with the configuration. */
   of(config: Readonly<{ features: ReadonlyMap<SettingsGroup, unknown> }>): Value
 }>
 
-/** zod compiles a function for a schema, which is slower for one that is used once. */
+/** By default zod compiles a function for a schema, which is slower if the schema is used once. */
 const ONCE = { jitless: true } as const
 
-/** Makes the settings of variables by their checks; `read` makes one value of the parsed ones, and complains about those that do not go together. */
+/** Makes settings from variables and their checks; `read` makes one value from the parsed values, and reports values that do not fit together. */
 export function defineSettings<Variables extends Record<string, z.ZodType>, Value>({
   variables,
   fromFile = [],
@@ -81,7 +81,7 @@ export function defineSettings<Variables extends Record<string, z.ZodType>, Valu
   return group
 }
 
-/** Every setting of several groups, in their order; `names` has also those with `_FILE`. */
+/** All settings of several groups, in their order; `names` also has those with `_FILE`. */
 export type KnownSettings = ReturnType<typeof joinSettings>
 
 export function joinSettings(groups: readonly SettingsGroup[]) {
@@ -96,7 +96,7 @@ export function joinSettings(groups: readonly SettingsGroup[]) {
   }
 }
 
-/** Returns the text of a variable's default, undefined for one that has none. */
+/** Returns the text of a variable's default, or undefined if it has none. */
 export function defaultOf(variable: z.ZodType | undefined): string | undefined {
   if (!variable) return undefined
   const { default: text } = z.toJSONSchema(variable, { io: 'input', unrepresentable: 'any' })

@@ -8,25 +8,25 @@ import { ALSO_IN_SMALL_LETTERS } from './variables.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * A place where variables are set: the environment, or a file with its status. `faults`: its lines that set nothing, as sentences
- * without a value.
+ * A place where variables are set: the environment, or a file with its status. `faults`: sentences, without a value, about lines that set
+ * nothing.
  */
 export type Source = Readonly<{ name: string; values: Environment; faults?: readonly string[]; file?: Stats }>
 
 /** Every name that musette reads. */
 type Names = KnownSettings['names']
 
-/** The file of settings in the data directory. */
+/** The settings file in the data directory. */
 export const IN_DATA_DIR = 'musette.env'
 
-/** The most differing characters of a misspelt name. */
+/** The most characters by which a misspelt name may differ from a setting. */
 const NEAR = 4
 
-/** NAME=value: in quotes, where it may have several lines, or up to the end of the line, or to a # after a space. */
+/** NAME=value: the value is in quotes and may have several lines, or it ends at the end of the line, or at a # after a space. */
 const LINE =
   /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(?:"([^"]*)"|'([^']*)'|`([^`]*)`)[ \t]*(?:#.*)?|((?!["'`]).*?)[ \t]*(?:(?<=[ \t])#.*)?)$/my
 
-/** Reads a file of lines `NAME=value`, as Docker Compose knows them; undefined for a missing one that is `optional`. */
+/** Reads a file of `NAME=value` lines in the syntax of Docker Compose; returns undefined if the file is `optional` and missing. */
 export function readEnvFile(
   { names }: Pick<KnownSettings, 'names'>,
   path: string,
@@ -44,9 +44,9 @@ export function readEnvFile(
   }
 }
 
-/** Parses the lines here: parseEnv of Node joins a line without = to the next one, and ends a value at any #. */
+/** Parses the lines here, because Node's parseEnv joins a line without = to the next line, and ends a value at any #. */
 function parseLines(names: Names, file: Buffer): { values: Environment; faults: string[] } {
-  // An editor of Windows may begin a file with a byte-order mark, or write UTF-16.
+  // A Windows editor may begin a file with a byte order mark, or write UTF-16.
   const characters = file.toString(file[0] === 0xff ? 'utf16le' : 'utf8')
   const text = characters.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
   const values: Record<string, string> = {}
@@ -82,19 +82,22 @@ function faultOf(
     : undefined
 }
 
-/** By `0` Node sends passwords and tokens to whoever answers, whatever certificate that shows. */
+/** With `0`, Node sends passwords and tokens to any server, whatever certificate it shows. */
 const ANY_CERTIFICATE = 'NODE_TLS_REJECT_UNAUTHORIZED'
 
 /**
- * Removes variables that shells set for other programs: those that the Postgres driver would use for missing parts of a URL, and the one
- * by which Node accepts any certificate, which it reads at each connection.
+ * Removes variables that shells set for other programs: variables that the Postgres driver would use for missing parts of a URL, and the
+ * variable that makes Node accept any certificate, which it reads at each connection.
  */
 export function dropVariablesOfOthers(env: NodeJS.ProcessEnv = process.env): void {
   for (const name of Object.keys(env))
     if (name === ANY_CERTIFICATE || /^(PG[A-Z]|NODE_PG_FORCE_NATIVE$)/.test(name)) delete env[name]
 }
 
-/** Returns a sentence for each variable of the environment that is likely a slip or has no effect, and for each file of secrets that others can read. */
+/**
+ * Returns a sentence for each variable of the environment that is probably misspelt or has no effect, and for each file of secrets that
+ * others can read.
+ */
 export function warningsOf(
   { names, fromFile }: Pick<KnownSettings, 'names' | 'fromFile'>,
   [environment, ...files]: readonly Source[],
@@ -132,7 +135,7 @@ function nearestTo(names: Names, name: string, near = NEAR): string | undefined 
   return distance(name.toUpperCase(), nearest) <= near ? nearest : undefined
 }
 
-/** Tells whether other users of this machine may read a file; false without the file. */
+/** Reports whether other users of this machine may read a file; false if the file does not exist. */
 export function isReadableByOthers(path: string): boolean {
   return (
     process.platform !== 'win32' && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0

@@ -5,8 +5,9 @@ import { ConfigError } from '../../kit/errors.ts'
 import { quoteShell } from '../../kit/text.ts'
 
 /**
- * Throws ConfigError `untrusted_data_dir` unless the data directory belongs to this user or root, and nobody else may write in it. For
- * root nobody else may replace it either: every folder above it is looked at, too. One that does not exist is made by this user.
+ * Throws ConfigError `untrusted_data_dir` unless the data directory belongs to this user or root, and nobody else may write in it. For root,
+ * nobody else may be able to replace it either, so every folder above it is checked, too. If the directory does not exist, this user will
+ * create it.
  */
 export function assertTrustedFolder(dataDir: string): void {
   const self = process.geteuid?.()
@@ -27,7 +28,7 @@ export function assertTrustedFolder(dataDir: string): void {
   if (folder && isWritable(folder)) {
     const take = folder.uid === self ? '' : `sudo chown ${self} ${quoteShell(dataDir)} && `
     const mend = `run: ${take}${chmodCommand(self, folder, dataDir)}`
-    // To take over a folder that is meant for everybody, such as /tmp, would mend nothing.
+    // For a folder that is meant for everybody, such as /tmp, changing the owner would solve nothing.
     const inside = take !== '' && isSticky(folder) && elsewhere(quoteShell(join(dataDir, 'musette')))
     throw refuse(`others may write in ${what}; ${inside || mend}`)
   }
@@ -48,7 +49,7 @@ export function assertTrustedFolder(dataDir: string): void {
   }
 }
 
-/** Throws ConfigError `untrusted_settings` unless a file of settings belongs to this user or root, and nobody else may write it. */
+/** Throws ConfigError `untrusted_settings` unless a settings file belongs to this user or root, and nobody else may write it. */
 export function assertTrustedFile(path: string, file: Stats): void {
   const self = process.geteuid?.()
   if (self === undefined) return
@@ -65,7 +66,7 @@ export function readNearest(path: string): string {
   return statIfThere(path) ? path : readNearest(dirname(path))
 }
 
-/** Finds name and group of a user in /etc/passwd; undefined where that has none of the number. */
+/** Finds the name and group of a user in /etc/passwd, or undefined if the file does not list the user. */
 export function readPasswd(uid: number): { name: string; gid: number } | undefined {
   const [, name, gid] = new RegExp(`^([^:]+):[^:]*:${uid}:(\\d+):`, 'm').exec(readText('/etc/passwd')) ?? []
   return name === undefined ? undefined : { name, gid: Number(gid) }
@@ -96,17 +97,17 @@ function isSticky({ mode }: Stats): boolean {
   return (mode & 0o1000) !== 0
 }
 
-/** Tells whether others than the owner may write: everybody, or a group that somebody else is in. */
+/** Reports whether users other than the owner may write: everybody, or a group with other members. */
 function isWritable({ mode, gid }: Stats): boolean {
   return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !isPrivateGroup(gid))
 }
 
 /**
- * Tells whether nobody else is in a group: it is root's or named after this user, as with a umask of 002, and lists no other member, or
- * the system does not know it, such as the `fsGroup` of Kubernetes.
+ * Reports whether a group has no other members: it is the group of root or is named after this user, as with a umask of 002, and lists no
+ * other member; or the system does not know the group, such as the `fsGroup` of Kubernetes.
  */
 function isPrivateGroup(gid: number): boolean {
-  // Hardly anybody has such a folder, so the module is loaded here.
+  // This is rarely needed, so the module is loaded only here.
   const { spawnSync } = process.getBuiltinModule('node:child_process')
   const found = spawnSync('getent', ['group', String(gid)], { encoding: 'utf8' })
   if (found.status !== 0) return found.status === 2
@@ -123,12 +124,12 @@ function ownName(): string | undefined {
   }
 }
 
-/** Tells whether the numbers of users here are another's outside, so that root here has no rights there. */
+/** Reports whether user ids here map to other ids outside, so that root here has no rights there. */
 function isOwnNamespace(): boolean {
   return !/^(\s*0\s+0\s+4294967295\s*)?$/.test(readText('/proc/self/uid_map'))
 }
 
-/** Root itself needs no sudo, unless the shell is that of another user. */
+/** Root needs no sudo, unless the shell is that of another user. */
 function sudo(self: number): string {
   return self === 0 && !process.env.SUDO_UID ? '' : 'sudo '
 }

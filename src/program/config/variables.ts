@@ -16,8 +16,8 @@ import {
 } from './checks.ts'
 
 /**
- * Returns the data directory of those who name none: in a clone `./.musette`, for an installed package the place where the
- * platform keeps the data of programs, such as `~/.local/share/musette`.
+ * Returns the default data directory: in a clone `./.musette`; for an installed package, the platform's place for program data, such as
+ * `~/.local/share/musette`.
  */
 export function defaultDataDir(programFolder = PROGRAM_FOLDER): string {
   if (!programFolder.includes(`${sep}node_modules${sep}`)) return `.${sep}.musette`
@@ -181,8 +181,8 @@ export const FROM_FILE = [
   'MUSETTE_HTTP_TOKEN',
 ] as const
 
-/** Variables of other programs, often written in lower case. */
+/** Variables of other programs, which are often written in lower case. */
 export const ALSO_IN_SMALL_LETTERS: readonly string[] = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']
 
-/** Secrets: `musette config` does not show them. */
+/** Secrets, which `musette config` does not show. */
 export const HIDDEN = ['MUSETTE_CLIENT_SECRET', 'MUSETTE_SECRET_KEY', 'MUSETTE_HTTP_TOKEN'] as const

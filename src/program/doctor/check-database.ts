@@ -18,12 +18,12 @@ import { type Finding, ok, problem, problemOf, warning } from '../frame/findings
 import { type DoctorContext, findListed } from './doctor-context.ts'
 
 const MIN_VERSION = 14
-/** Free connections for `status`, `sync`, `sql`, a migration and the doctor while the daemon runs. */
+/** Connections kept free for `status`, `sync`, `sql`, a migration and the doctor while the daemon runs. */
 const CONNECTIONS_OF_VERBS = 8
 /** How long one table is read to find damage, ms. */
 const LOOK_WITHIN_MS = 4 * SECOND
 
-/** Checks that the database answers, is at this version, and has room for all connections of a daemon. */
+/** Checks that the database answers, has this version, and has room for all connections of a daemon. */
 export async function checkDatabase(context: DoctorContext): Promise<Finding[]> {
   const { config, database } = context
   const which = config.databaseUrl ? 'DATABASE_URL' : 'the embedded Postgres'
@@ -59,7 +59,7 @@ export async function checkDatabase(context: DoctorContext): Promise<Finding[]> 
   ]
 }
 
-/** Tries a write; `bare`: our tables may not be there, so one is made and rolled back. */
+/** Tries a write. With `bare`, our tables may not exist, so a table is created and rolled back. */
 async function writeFindings(
   store: Store,
   { config, facts, bare }: { config: DoctorContext['config']; facts: DatabaseFacts; bare: boolean },
@@ -80,12 +80,12 @@ async function writeFindings(
     return [
       problemOf(error, { hint: `${hint}, as when a host protects a full disk; ask whoever runs the server` }),
     ]
-  // A setting of the user overrides one of the database.
+  // A setting of the user overrides a setting of the database.
   const run = 'musette sql --write "alter role current_user set default_transaction_read_only = off"'
   return [problemOf(error, { hint, run })]
 }
 
-/** Names unreadable tables: the server counts damaged pages without their tables. */
+/** Names unreadable tables, because the server counts damaged pages without naming their tables. */
 export function damageFinding(
   facts: DatabaseFacts,
   { unreadable, config }: { unreadable: readonly string[]; config: DoctorContext['config'] },
@@ -105,7 +105,7 @@ export function damageFinding(
   return problem('unexpected', `${found}; ${unreadable.join(', ')}; ${mend}`, run)
 }
 
-/** The connections that a daemon and verbs may open at once. */
+/** The number of connections that a daemon and verbs may open at once. */
 function connectionsOf(config: DoctorContext['config']): number {
   const ofQueue = config.redisUrl ? 0 : QUEUE_CONNECTIONS
   const ofDaemon = config.service.concurrency + CONNECTIONS_BESIDE_FETCHES
@@ -123,7 +123,7 @@ function schemaFindings(mismatch: unknown, isOwn: boolean): Finding[] {
     : [problem('configuration', found, 'musette migrate')]
 }
 
-/** Makes findings of a server's version and settings; `needed` connections may be open at once. */
+/** Makes findings about a server's version and settings; `needed` connections may be open at once. */
 export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] {
   const findings: Finding[] = []
   if (facts.version_number < MIN_VERSION * 10_000) {
@@ -148,7 +148,7 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
   }
   if (facts.creators_in_public.length > 0) {
     const found = `other roles may create functions in schema public, which a program without a search_path of its own may run: ${facts.creators_in_public.join(', ')}`
-    // A name may contain a command for the shell.
+    // A name may contain a shell command.
     const plain = facts.creators_in_public.filter((name) => /^[a-z_][a-z0-9_]*$/.test(name))
     const run = `musette sql --write "revoke create on schema public from ${['public', ...plain].join(', ')}"`
     findings.push(warning(found, run))
@@ -156,7 +156,7 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
   return findings
 }
 
-/** Makes a warning with separate statements for a superuser: ALTER SYSTEM must stand alone. */
+/** Makes a warning with separate statements for a superuser, because ALTER SYSTEM must stand alone. */
 function ofAdministrator(facts: DatabaseFacts, found: string, ...statements: string[]): Finding {
   const commands = statements.map((statement) => `musette sql --write "${statement}"`)
   return facts.is_superuser

@@ -70,20 +70,23 @@ function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Fi
   return warning(found, 'export MUSETTE_WATCH_POLLING=true')
 }
 
-/** `refused` is the system's error when it could not watch the folder: ENOSPC when too much is watched already. */
+/** `refused` is the system's error if it could not watch the folder: ENOSPC if too much is watched already. */
 export type ProbeResult = { noticed: boolean; refused?: unknown }
 
-/** A local disk reports a change within milliseconds; on a busy machine the watch alone may take a while to open. */
+/**
+ * How long to wait for a notice of a change, ms. A local disk reports it within milliseconds, but on a busy machine the watch may take a
+ * while to open.
+ */
 const WITHIN_MS = 5 * SECOND
 
 /**
- * Writes a hidden file, which scans ignore, into a folder and checks whether a watch like the drop folder's own notices it;
- * the file is removed before this resolves. Throws Node's errors when the folder cannot be written. The options are for tests.
+ * Writes a hidden file, which scans ignore, into a folder, and checks whether a watch like that of the drop folder notices it. The file is
+ * removed before this resolves. Throws Node's errors if the folder cannot be written. The options are for tests.
  */
 export async function probeFolder(dir: string, { watchFolder = openWatch, withinMs = WITHIN_MS } = {}) {
   const name = `.musette-probe-${randomUUID()}`
   const [ready, noticed] = [new AbortController(), new AbortController()]
-  /** Waits for one of them, at most `withinMs`, and returns whether it came. */
+  /** Waits for one of the two signals, at most `withinMs`, and returns whether it came. */
   const came = async ({ signal }: AbortController) => {
     await sleep(withinMs, signal).catch(() => undefined)
     return signal.aborted

@@ -11,7 +11,7 @@ import { NO_ACCOUNT } from '../frame/findings/core-sources.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
 import { type DoctorContext, findListed } from './doctor-context.ts'
 
-/** Checks that each account is signed in, how old its tokens are, and what waits for it in files. */
+/** Checks that each account is signed in, how old its tokens are, and which tokens wait in files. */
 export async function checkLogins(context: DoctorContext): Promise<Finding[]> {
   const { config, mirror } = context
   const database = await mirror()
@@ -41,13 +41,13 @@ function spoolFindings(login: LoginFacts | undefined): Finding[] {
   return [warning(found, commandFor('sync', account))]
 }
 
-/** Checks that each account was polled lately, and whether items of it could not be mirrored. */
+/** Checks that each account was polled lately, and whether some of its activities could not be mirrored. */
 export async function checkMirrors(context: DoctorContext): Promise<Finding[]> {
   const listed = await findListed(context, 'mirror')
   return listed.length > 0 ? listed : [leftOut(NO_ACCOUNT.found)]
 }
 
-/** Checks that the present key opens every login. It makes no key. */
+/** Checks that the current key decrypts every login. Makes no key. */
 export async function checkSecretKey({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const keys = readKeys(config)
   const place = config.secretKey ? 'MUSETTE_SECRET_KEY' : secretKeyPath(config.dataDir)
@@ -74,16 +74,16 @@ function unreadableLoginFinding({ account, keyId, opens }: LoginFacts, place: st
   return problem('configuration', found, commandFor('login', account))
 }
 
-/** Reads the present keys; undefined when there are none. Throws ConfigError for a key file that cannot be used. */
+/** Reads the current keys; returns undefined if there are none. Throws ConfigError if a key file cannot be used. */
 function readKeys(config: DoctorContext['config']): KeyOptions | undefined {
   const keys = keysOf(config)
   return keys.secretKey && keys
 }
 
-/** The facts about a login without its secrets. */
+/** The facts about a login, without its secrets. */
 type LoginFacts = Awaited<ReturnType<typeof findLogins>>[number]
 
-/** Finds the facts about every login. Opens it with the present keys and changes nothing, not even spooled tokens. */
+/** Finds the facts about every login. Decrypts it with the current keys and changes nothing, not even spooled tokens. */
 async function findLogins(tx: Tx, config: DoctorContext['config']) {
   const keys = readKeys(config)
   const keyring = keys && makeKeyring(keys)
@@ -92,7 +92,7 @@ async function findLogins(tx: Tx, config: DoctorContext['config']) {
   for (const row of await findEverySealed(tx)) {
     const { keyId, obtainedAt, accountId } = row.sealed
     const tryOpen = () => keyring && unsealRow(keyring, row) && (true as const)
-    /** true when a known key opens it, else the reason; undefined when there is no key */
+    /** true if a known key decrypts the login, otherwise the reason; undefined if there is no key */
     const opens = await orUnreadable(tryOpen, row)
     /** newer tokens in a spool file: none, waiting for the database, or why they cannot be read */
     const spooled = await orUnreadable(async () => {

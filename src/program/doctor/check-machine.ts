@@ -22,7 +22,7 @@ export async function checkNode(_context: unknown, version = process.versions.no
   return [ok(`Node ${version}${note}`)]
 }
 
-/** Makes a finding of every wrong variable, whose sentence says what to write instead, and of every likely mistake. */
+/** Makes a finding for every wrong variable, whose sentence says what to set instead, and for every likely mistake. */
 export async function checkConfiguration(context: DoctorContext): Promise<Finding[]> {
   const { setIn } = context.config
   const warnings = context.warnings.map((sentence) => warning(sentence))
@@ -34,10 +34,10 @@ export async function checkConfiguration(context: DoctorContext): Promise<Findin
   return [...problems, ...warnings]
 }
 
-/** Files that hold a key, a password or sealed tokens: for their owner alone. */
+/** Files with a key, a password or sealed tokens; only their owner may read them. */
 const SECRETS = /^(secret\.key(\.(new|old)-.*)?|postgres\.(json|pgpass)|tokens-.*\.spool.*)$/
 
-/** Checks that this user can use the data directory and that nobody else can; whose it is was checked with the settings. */
+/** Checks that this user can use the data directory and that nobody else can; its owner was checked when the settings were read. */
 export async function checkDataDirectory({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { dataDir } = config
   const folder = await readFolder(dataDir, 'MUSETTE_DATA_DIR')
@@ -65,15 +65,15 @@ async function secretFindings(dataDir: string): Promise<Finding[]> {
 }
 
 function modeFindings(dataDir: string, { mode }: { mode: number }): Finding[] {
-  // Root lets the user of the embedded Postgres pass.
+  // Root lets the user of the embedded Postgres enter the directory.
   if (process.platform === 'win32' || (mode & 0o006) === 0) return []
   return [warning(`everybody may look into ${dataDir}`, `chmod 700 ${quoteShell(dataDir)}`)]
 }
 
-/** A line of /etc/passwd of a person: an id from 1000 on, but for `nobody`, and a shell. */
+/** A line of /etc/passwd about a person: an id of at least 1000, except `nobody`, and a shell. */
 const PERSON = /^([^:]+):[^:]*:(\d{4,}):.*:(?!.*(?:nologin|false)$)[^:]+$/
 
-/** Says whether other people of this machine may use the page and `/mcp`, which ask for nothing on loopback; `passwd` is for tests. */
+/** Reports whether other people on this machine may use the page and `/mcp`, which need no token on loopback; `passwd` is for tests. */
 export async function checkOtherUsers(
   { config: { http } }: Pick<DoctorContext, 'config'>,
   passwd = '/etc/passwd',
@@ -90,12 +90,12 @@ export async function checkOtherUsers(
 }
 
 const MEGABYTE = 1_000_000
-/** Postgres stops when its disk is full, and its log of changes alone may grow to half a gigabyte. */
+/** The least free space before a problem, bytes: Postgres stops if its disk is full, and its WAL alone may grow to half a gigabyte. */
 const PROBLEM_BELOW = 600 * MEGABYTE
-/** Room for some thousand activities: time enough for a person to see the warning. */
+/** The least free space before a warning, bytes: room for some thousand activities, so that a person sees the warning in time. */
 const WARNING_BELOW = 3_000 * MEGABYTE
 
-/** Checks how much room is left on each disk that musette writes to; `read` is for tests. */
+/** Checks how much space is left on each disk that musette writes to; `read` is for tests. */
 export async function checkDiskSpace(
   { config }: Pick<DoctorContext, 'config'>,
   read = readRoom,

@@ -12,7 +12,7 @@ import { loadCatalog } from '../frame/feature-jobs.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
 import type { DoctorContext } from './doctor-context.ts'
 
-/** Checks how much waits in the queue, and that every schedule exists. */
+/** Checks how many jobs wait in the queue, and that every schedule exists. */
 export async function checkQueue({ config, mirror }: DoctorContext): Promise<Finding[]> {
   const found = await mirror()
   if ('reason' in found) return [leftOut(found.reason)]
@@ -53,7 +53,7 @@ function queueFindings({ counts, paused, schedules }: QueueFacts): Finding[] {
 }
 
 const LEAST = [6, 2] as const
-/** A Redis without eviction refuses new jobs at its limit; above this share of it there is a warning. */
+/** The share of its memory limit above which Redis gets a warning: without eviction, Redis refuses new jobs at the limit. */
 const MEMORY_SHARE = 0.9
 
 /** Checks that Redis answers and that its settings lose no jobs. */
@@ -76,7 +76,7 @@ export async function checkRedis({ config }: Pick<DoctorContext, 'config'>): Pro
 function redisFindings(facts: RedisFacts, url: string, isOneOfSeveral: boolean): Finding[] {
   const { host, port } = facts.server
   const redis = isOneOfSeveral ? `Redis on ${host}:${port}` : 'Redis'
-  // The server itself: a group of sentinels, or a Cluster, has several.
+  // The server itself; a group of sentinels or a Cluster has several.
   const cli = `redis-cli -u ${redisCliAddress(url, facts.server)}`
   const findings: Finding[] = []
   const [major = 0, minor = 0] = facts.version.split('.').map(Number)

@@ -14,19 +14,19 @@ import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame
 import type { DoctorContext, MirrorContext } from './doctor-context.ts'
 import { fetchReadiness, OTHER_PROGRAM } from './fetch-readiness.ts'
 
-/** A clock that the network keeps is off by less than a second, and a `Date` header has whole seconds. */
+/** The largest normal difference of clocks, ms: a synchronized clock is off by less than a second, and a `Date` header has whole seconds. */
 const SKEW_WARNING_MS = 30 * SECOND
-/** A smaller difference cannot be measured with a header of whole seconds. */
+/** The smallest difference that a header of whole seconds can show, ms. */
 const TELLABLE_MS = 2 * SECOND
-/** With such a difference tokens seem expired, or certificates not yet valid. */
+/** The difference, ms, with which tokens seem expired, or certificates not yet valid. */
 const SKEW_PROBLEM_MS = 30 * MINUTE
-/** Two attempts more, and the pauses before them, still fit into the time of a check. */
+/** Timeouts that leave time within a check for two more attempts and the pauses before them. */
 const TIMEOUTS = { connectMs: 5 * SECOND, headersMs: 6 * SECOND, totalMs: 6 * SECOND }
 
 const signNobodyIn = async (): Promise<never> => {
   throw new Error('the check of the service does not sign in')
 }
-/** Without tokens: the one endpoint that is requested needs none. */
+/** Without tokens, because the one requested endpoint needs none. */
 const NO_VAULT: TokenVault = { read: async () => undefined, findEvidence: signNobodyIn, locked: signNobodyIn }
 
 /** Checks that the service answers at each address in use, without a token, and that the clocks agree. */
@@ -92,7 +92,7 @@ function clockFindings(
 ): Finding[] {
   if (!answer.serviceTime)
     return [warning('the service tells no time, so this clock cannot be compared with its')]
-  // A Date header is cut to whole seconds, and was written between question and answer.
+  // A Date header has whole seconds, and was written between request and answer.
   const theirs = answer.serviceTime.getTime() + SECOND / 2
   const ours = (answer.requestedAt.getTime() + answeredAt.getTime()) / 2
   const skew = ours - theirs
@@ -103,7 +103,7 @@ function clockFindings(
   return [ok(Math.abs(skew) < TELLABLE_MS ? "this clock agrees with the service's" : found)]
 }
 
-/** Checks that the daemon may listen on its address, whether one runs there, and whether it is ready. */
+/** Checks that the daemon may listen on its address, whether a daemon runs there, and whether it is ready. */
 export async function checkDaemon({ config, mirror }: MirrorContext): Promise<Finding[]> {
   const { http } = config
   if (!http) return [ok('MUSETTE_HTTP is off, so it cannot be asked whether it runs')]

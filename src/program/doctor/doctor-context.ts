@@ -12,7 +12,7 @@ import { collectFindings } from '../frame/findings/collect-findings.ts'
 import { type FoundMirror, makeFacts } from '../frame/findings/facts.ts'
 import { type Finding, leftOut } from '../frame/findings/finding.ts'
 
-/** The database as the checks find it; `mismatch` is the error of a schema that is not at this version. */
+/** The database as the checks find it; `mismatch` is the error if the schema has another version. */
 type FoundDatabase =
   | { kind: 'none' }
   | { kind: 'away'; error: unknown }
@@ -21,7 +21,7 @@ type FoundDatabase =
 /** The settings as they were read, with their problems and warnings. */
 export type DoctorInput = Pick<Settings, 'config' | 'problems' | 'warnings'>
 
-/** Everything that the checks use. The first check that needs the database opens it, and all share it. */
+/** Everything that the checks use. The first check that needs the database opens it, and all checks share it. */
 export type DoctorContext = DoctorInput &
   Readonly<{
     log: Logger
@@ -29,10 +29,10 @@ export type DoctorContext = DoctorInput &
     mirror: () => Promise<FoundMirror>
   }>
 
-/** The input of checks of settings and tables. */
+/** The input of the checks of settings and tables. */
 export type MirrorContext = Pick<DoctorContext, 'config' | 'mirror'>
 
-/** A Postgres that recovers from a crash takes a while; anything else that keeps it from answering is known before that. */
+/** How long the checks wait for the database, ms: recovery after a crash takes a while; other obstacles are known before that. */
 const START_WITHIN_MS = 20 * SECOND
 
 /** Makes the context of the checks; `close` closes the database if a check has opened it. */
@@ -80,7 +80,7 @@ async function openFound(log: Logger, config: DoctorInput['config'], defer: Defe
   return { kind: 'there', url, store, mismatch }
 }
 
-/** Joins the embedded Postgres or starts it for the checks; neither makes nor migrates it. */
+/** Joins the embedded Postgres or starts it for the checks; does not create or migrate it. */
 async function openEmbedded(log: Logger, dataDir: string, defer: Defer): Promise<string | undefined> {
   if (!(await hasEmbeddedPostgres(dataDir))) return undefined
   const within = joinSignals([], START_WITHIN_MS)
@@ -93,7 +93,7 @@ async function openEmbedded(log: Logger, dataDir: string, defer: Defer): Promise
   return embedded.url
 }
 
-/** Finds what the judges of a check find. */
+/** Runs the judges of a check and returns their findings. */
 export async function findListed({ config, mirror }: MirrorContext, check: string): Promise<Finding[]> {
   const database = await mirror()
   if ('reason' in database) return [leftOut(database.reason)]

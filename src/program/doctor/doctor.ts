@@ -18,10 +18,10 @@ import { checkQueue, checkRedis } from './check-queue.ts'
 import { checkDaemon, checkService } from './check-service.ts'
 import { type DoctorContext, type DoctorInput, findListed, openDoctorContext } from './doctor-context.ts'
 
-/** Checks one thing. Expected trouble and thrown errors become findings. */
+/** Checks one thing. Expected problems and thrown errors become findings. */
 export type Check = Readonly<{
   name: string
-  /** the variables that it uses; it is left out when one of them is wrong */
+  /** the variables that the check uses; the check is left out if one of them is wrong */
   variables: readonly string[]
   run: (context: DoctorContext) => Promise<readonly Finding[]>
 }>
@@ -36,11 +36,11 @@ const makeCheck = (name: string, run: Check['run'], ...variables: string[]): Che
   variables,
   run,
 })
-/** A check that has nothing to add to what the judges find. */
+/** A check that adds nothing to the findings of its judges. */
 const makeListed = (name: string, ...variables: string[]) =>
   makeCheck(name, (context) => findListed(context, name), ...variables)
 
-/** Lists all checks in the order of their output: each depends only on earlier ones. */
+/** Lists all checks in the order of their output; each depends only on earlier checks. */
 export async function listChecks(): Promise<Check[]> {
   const states = await loadStates(FEATURES)
   const folders = ['MUSETTE_DROP_DIR', ...states.flatMap(({ folder }) => folder?.variable ?? [])]
@@ -76,13 +76,13 @@ export async function listChecks(): Promise<Check[]> {
 /** A finding with the name of the check that made it. */
 export type Diagnosis = Finding & { check: string }
 
-/** Longer than starting the embedded Postgres may take, and than connecting to what does not answer. */
+/** Timeout of a check, ms: longer than the start of the embedded Postgres, or a connection to a server that does not answer. */
 const CHECK_WITHIN_MS = 30 * SECOND
 
 /**
- * Runs all checks at the same time and yields the findings of each, in the order of the checks. A check that fails does not
- * affect the others, and none takes longer than 30 seconds. The doctor changes nothing, uses and refreshes no token, and does
- * not disturb a running daemon.
+ * Runs all checks at the same time and yields the findings of each, in the order of the checks. A check that fails does not affect the
+ * others, and no check takes longer than 30 seconds. The doctor changes nothing, uses and refreshes no token, and does not disturb a running
+ * daemon.
  */
 export async function* diagnose(deps: { log: Logger }, input: DoctorInput): AsyncGenerator<Diagnosis> {
   const { context, close } = openDoctorContext(deps, input)
@@ -110,7 +110,7 @@ export async function runCheck(check: Check, context: DoctorContext): Promise<re
   }
 }
 
-/** Fits the commands of a finding to where the settings are. Here a calm one is a warning. */
+/** Fits the command of a finding to where the settings are. In the doctor, a calm finding is a warning. */
 function fitFinding(finding: Finding, config: DoctorContext['config']): Finding {
   const { run = '' } = finding
   const fitted = fitCommand(run, config)

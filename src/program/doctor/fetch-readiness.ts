@@ -15,17 +15,20 @@ const readinessSchema = z.object({
   identity: z.string().optional(),
 })
 
-/** What is given for the identity of a database when another program answers. */
+/** Stands for the identity of a database if another program answers. */
 export const OTHER_PROGRAM = 'another program'
 
-/** What a daemon says of itself; `silent`: what listens there and has not answered in time, as far as this user may look. */
+/** What a daemon reports about itself; `silent`: the process that listens there and has not answered in time, as far as this user can see. */
 type Fetched = Omit<Readiness, 'accounts' | 'server'> & { silent?: Listener | 'unknown' }
 
-/** Fetches from the running daemon of this configuration whether it is ready; one that does not answer is not. Throws ConfigError `http_off`. */
+/**
+ * Fetches from the running daemon of this configuration whether it is ready; a daemon that does not answer is not ready. Throws ConfigError
+ * `http_off`.
+ */
 export async function fetchReadiness(config: Config): Promise<Fetched> {
   if (!config.http) throw new ConfigError('http_off', 'MUSETTE_HTTP is off, so the daemon cannot be asked')
   const { host, port } = config.http
-  // An address to listen on everywhere is reached on loopback.
+  // An address that stands for all interfaces is reached on loopback.
   const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   const name = reachable.includes(':') ? `[${reachable}]` : reachable
   const within = joinSignals([], ANSWER_WITHIN_MS)
@@ -34,7 +37,7 @@ export async function fetchReadiness(config: Config): Promise<Fetched> {
     return readinessSchema.parse(await answer.json())
   } catch (error) {
     if (within.isOver()) return describeSilent(`${name}:${port}`, await readListener(port))
-    // What fetch throws has its reason in the cause; all else comes from reading the answer.
+    // An error of fetch has its reason in the cause; other errors come from reading the answer.
     const reason = error instanceof TypeError ? error.cause : error
     const isOther = reason === error || /^(HPE_|UND_ERR_SOCKET)/.test(errorCode(reason))
     const found = `${isOther ? 'another program answers at' : 'no answer from'} ${name}:${port}`
@@ -45,7 +48,7 @@ export async function fetchReadiness(config: Config): Promise<Fetched> {
   }
 }
 
-/** Says who listens at an address and did not answer: another program only where its process was looked at. */
+/** Describes who listens at an address and did not answer. It is called another program only if its process was looked at. */
 function describeSilent(address: string, listener: Listener | undefined): Fetched {
   const late = `${address} did not answer within ${ANSWER_WITHIN_MS / SECOND} s`
   if (!listener) return { ready: false, parts: { daemon: late }, silent: 'unknown' }
@@ -61,7 +64,7 @@ type Listener = { pid: number; name: string; isMusette: boolean; isStopped: bool
 
 const LISTENS = '0A'
 
-/** Reads which process listens on a TCP port, on Linux and as far as this user may look; undefined when it cannot be seen. */
+/** Reads which process listens on a TCP port, on Linux and as far as this user can see; otherwise returns undefined. */
 async function readListener(port: number): Promise<Listener | undefined> {
   const inodes = await readInodes(port)
   if (inodes.length === 0) return undefined
@@ -91,7 +94,7 @@ async function readInodes(port: number): Promise<string[]> {
 
 async function hasSocket(pid: string, inodes: readonly string[]): Promise<boolean> {
   const folder = `/proc/${pid}/fd`
-  // It has ended, or belongs to another user.
+  // The process has ended, or belongs to another user.
   for (const name of await readdir(folder).catch(() => []))
     if (inodes.includes(await readlink(`${folder}/${name}`).catch(() => ''))) return true
   return false
