@@ -141,10 +141,7 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
-/**
- * How often to check that the owner is still running, ms, and so how long the database can be down after the owner exits. A check costs
- * three small reads.
- */
+/** How often to check that the owner is still running, ms, and so how long the database can be down after the owner exits. A check costs three small reads. */
 const OWNER_CHECK_EVERY_MS = SECOND
 const REOPEN_BACKOFF: Backoff = { firstMs: SECOND, maxMs: 30 * SECOND, factor: 2 }
 

@@ -38,10 +38,7 @@ export function damaged(cluster: string, cause: string): ConfigError {
 
 const PREFIX = /^(?:\S+ \S+ \S+ \[\d+\] )?(?:postgres: |but )?(?:(?:LOG|WARNING|(PANIC|FATAL|ERROR)):\s+)?/
 
-/**
- * Finds the line of a server's output that says why it ended: the first fatal line, or else the last line. Returns undefined if there is no
- * output.
- */
+/** Finds the line of a server's output that says why it ended: the first fatal line, or else the last line. Returns undefined if there is no output. */
 export function causeIn(output: string): string | undefined {
   const lines = output.split('\n').filter((line) => line.trim() !== '')
   const fatal = lines.find((line) => PREFIX.exec(line)?.[1] && !line.includes('the database system is'))

@@ -105,10 +105,7 @@ async function writeHolder(fd: number, self: Self): Promise<void> {
   }
 }
 
-/**
- * Takes a lock file over from a dead holder, without a kernel lock. Creates a link named after that holder, which only one process can do,
- * and then replaces the file by the link.
- */
+/** Takes a lock file over from a dead holder, without a kernel lock. Creates a link named after that holder, which only one process can do, and then replaces the file by the link. */
 async function claimFile(path: string, { self, found }: { self: Self; found: Holder | undefined }) {
   const next = `${path}.${found?.token ?? 'none'}`
   const scratch = `${path}.${self.token}.new`

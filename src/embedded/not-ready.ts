@@ -11,10 +11,7 @@ import { readPostmasterPid, readProcess, readServerProcesses, signalServer } fro
 export const RECOVERING = '57P03'
 /** How long to wait before looking for a stopped process, ms: a server that its owner starts or stops changes its state soon. */
 const LOOK_AFTER_MS = 2 * SECOND
-/**
- * How long to wait for a connection or for the start of a server, ms: enough on a slow disk, except for a recovery. A command reports it
- * within ten seconds.
- */
+/** How long to wait for a connection or for the start of a server, ms: enough on a slow disk, except for a recovery. A command reports it within ten seconds. */
 const ANSWER_WITHIN_MS = 8 * SECOND
 /** How long to wait for the recovery after a crash, or for the creation of the files on a slow disk, ms. */
 const WORK_WITHIN_MS = 10 * MINUTE

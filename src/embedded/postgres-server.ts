@@ -115,10 +115,7 @@ const CHECK_EVERY_MS = 20
 const SLOW_CHECK_EVERY_MS = 500
 const REPORT_AFTER_MS = 2 * SECOND
 const REPORT_EVERY_MS = 10 * SECOND
-/**
- * How long a refused password is tried again, ms: the port's former user may still be answering. A refusal of our own server does not change
- * with time.
- */
+/** How long a refused password is tried again, ms: the port's former user may still be answering. A refusal of our own server does not change with time. */
 const WRONG_PASSWORD_MS = 2 * SECOND
 const WRONG_PASSWORD = '28P01'
 /** A SQLSTATE that does not change with time, unlike that of a server that is starting or has no free connection. */

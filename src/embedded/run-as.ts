@@ -80,10 +80,7 @@ export function asTooManyFiles(output: string): Error | undefined {
   return Object.assign(new Error('too many open files for Postgres'), { code: 'EMFILE' })
 }
 
-/**
- * Runs a program as `runAs` says, in `cwd` and with `input` on its standard input, and waits for its end. Throws the system's error if there
- * are too many open files.
- */
+/** Runs a program as `runAs` says, in `cwd` and with `input` on its standard input, and waits for its end. Throws the system's error if there are too many open files. */
 export function runToEnd(runAs: RunAs, command: readonly string[], options: { cwd: string; input?: string }) {
   return new Promise<Finished>((resolve, reject) => {
     const child = spawnAs(runAs, command, {

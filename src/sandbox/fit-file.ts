@@ -86,10 +86,7 @@ function makeEvent(time: number, type: number): Message {
   }
 }
 
-/**
- * Makes a record. Temperature follows season, evening and height; respiration follows the heart rate; the right leg works more as the left
- * leg tires.
- */
+/** Makes a record. Temperature follows season, evening and height; respiration follows the heart rate; the right leg works more as the left leg tires. */
 function recordAt(track: Track, place: number): Message {
   const hours = place / 3_600
   const season = 18 - 10 * Math.cos((2 * Math.PI * at(track.unixMs, place)) / (365.25 * DAY))

@@ -103,10 +103,7 @@ const count = z.number().int().positive()
 export const settingsSchema = z.strictObject({
   /** how many of the newest activities the list keeps; null for all */
   list_cap: count.nullable().default(null),
-  /**
-   * start dates: `utc`: in UTC, as in every published answer; `detail`: in UTC in the list and with a zone in the detail; `zone`: with a
-   * zone in both
-   */
+  /** start dates: `utc`: in UTC, as in every published answer; `detail`: in UTC in the list and with a zone in the detail; `zone`: with a zone in both */
   dates: z.enum(['utc', 'detail', 'zone']).default('utc'),
   /** how long after an upload the samples are ready */
   sample_delay_ms: z.number().int().nonnegative().default(2_000),

@@ -47,7 +47,9 @@ describe.skipIf(!canMount())('a Postgres of the rider whose disk is full', () =>
     expect(await look('database', env)).toEqual([
       {
         ...{ state: 'problem', kind: 'unreachable' },
-        found: expect.stringMatching(/^the database's disk is full: .*; make room on the disk of the database server/),
+        found: expect.stringMatching(
+          /^the database's disk is full: .*; make room on the disk of the database server/,
+        ),
         run: 'musette doctor',
       },
     ])

@@ -80,10 +80,7 @@ type Deps = { config: Config; log: Logger; signal: AbortSignal }
 type OnProgress = (now: { done: number; total: number }) => void
 type Copied = { copied: string[]; leftOut: string[] }
 
-/**
- * Copies a feature's data from one server to another. Returns what it copied and what it left out, as phrases for a person; without `to`,
- * only lists both.
- */
+/** Copies a feature's data from one server to another. Returns what it copied and what it left out, as phrases for a person; without `to`, only lists both. */
 export type ServerCopy = (deps: Deps, input: Servers & { onProgress?: OnProgress }) => Promise<Copied>
 
 /** A feature that copies all tables, or the objects that belong to the server; tables are copied first. */
@@ -171,10 +168,7 @@ export type DatabasePlan = MigrationPlan & {
 /** What happens to an embedded Postgres of an earlier major version, and to its tables if its programs are on this machine. */
 export type MajorPlan = Partial<DatabasePlan> & { postgres: MajorChange & { left_out: readonly string[] } }
 
-/**
- * Finds what `migrate` would do to the database, and changes nothing. Throws ConfigError as migrateDatabase does, and `no_data` if there is
- * no database yet.
- */
+/** Finds what `migrate` would do to the database, and changes nothing. Throws ConfigError as migrateDatabase does, and `no_data` if there is no database yet. */
 export async function findDatabasePlan(
   deps: Deps,
   features: readonly CopyFeature[],
@@ -219,10 +213,7 @@ const MENDABLE: Readonly<Record<Preparation, readonly string[]>> = {
   migrate: ['database_empty', 'database_unmigrated'],
 }
 
-/**
- * Brings the database to this version as far as `preparation` allows; several processes may do so at once. Throws as checkSchema,
- * checkServer and migrate do.
- */
+/** Brings the database to this version as far as `preparation` allows; several processes may do so at once. Throws as checkSchema, checkServer and migrate do. */
 export async function prepareDatabase(
   { store, ...deps }: Deps & { store: Store },
   { preparation, ...place }: Place & { preparation: Preparation },

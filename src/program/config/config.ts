@@ -36,10 +36,7 @@ export type Config = ReturnType<typeof toConfig> &
 
 const CORE = defineSettings({ variables: VARIABLES, fromFile: FROM_FILE, hidden: HIDDEN, read: toConfig })
 
-/**
- * Returns settings unchanged if they have no problem. Otherwise throws ConfigError `bad_config`, which names every wrong variable that the
- * whole program needs, but no value.
- */
+/** Returns settings unchanged if they have no problem. Otherwise throws ConfigError `bad_config`, which names every wrong variable that the whole program needs, but no value. */
 export function checked(settings: Settings): Settings {
   const problems = settings.problems.filter(({ part }) => !part)
   if (problems.length === 0) return settings
@@ -58,10 +55,7 @@ export type ConfigProblem = Readonly<{
 /** Where a variable got its value: `name` is the variable that was set (perhaps with `_FILE`), `source` the environment or a file. */
 export type Origin = Readonly<{ name: string; source: string; text: string }>
 
-/**
- * The result of reading the settings. `origins`: the variables that were set; `warnings`: sentences about likely mistakes; `known`: every
- * setting.
- */
+/** The result of reading the settings. `origins`: the variables that were set; `warnings`: sentences about likely mistakes; `known`: every setting. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>
 
 /** The parsed values of the variables. */

@@ -7,10 +7,7 @@ import { ALSO_IN_SMALL_LETTERS } from './variables.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * A place where variables are set: the environment, or a file with its status. `faults`: sentences, without a value, about lines that set
- * nothing.
- */
+/** A place where variables are set: the environment, or a file with its status. `faults`: sentences, without a value, about lines that set nothing. */
 export type Source = Readonly<{ name: string; values: Environment; faults?: readonly string[]; file?: Stats }>
 
 /** Every name that musette reads. */
@@ -94,10 +91,7 @@ export function dropVariablesOfOthers(env: NodeJS.ProcessEnv = process.env): voi
     if (name === ANY_CERTIFICATE || /^(PG[A-Z]|NODE_PG_FORCE_NATIVE$)/.test(name)) delete env[name]
 }
 
-/**
- * Returns a sentence for each variable of the environment that is probably misspelt or has no effect, and for each file of secrets that
- * others can read.
- */
+/** Returns a sentence for each variable of the environment that is probably misspelt or has no effect, and for each file of secrets that others can read. */
 export function warningsOf(
   { names, fromFile }: Pick<KnownSettings, 'names' | 'fromFile'>,
   [environment, ...files]: readonly Source[],

@@ -15,10 +15,7 @@ import {
   yesNo,
 } from './checks.ts'
 
-/**
- * Returns the default data directory: in a clone `./.musette`; for an installed package, the platform's place for program data, such as
- * `~/.local/share/musette`.
- */
+/** Returns the default data directory: in a clone `./.musette`; for an installed package, the platform's place for program data, such as `~/.local/share/musette`. */
 export function defaultDataDir(programFolder = PROGRAM_FOLDER): string {
   if (!programFolder.includes(`${sep}node_modules${sep}`)) return `.${sep}.musette`
   return envPaths('musette', { suffix: '' }).data

@@ -34,10 +34,7 @@ import { DAY, formatDuration, MINUTE, SECOND } from '../../kit/time.ts'
 import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
 
-/**
- * How many wanted activities a sweep enqueues for an account: about as many as are fetched before the sweep after the next, so that accounts
- * take turns.
- */
+/** How many wanted activities a sweep enqueues for an account: about as many as are fetched before the sweep after the next, so that accounts take turns. */
 const SWEEP_LIMIT = { min: 100, max: 10_000, minutes: 1 / 3 }
 /** Activities that started within this time, ms, are new and are fetched before older activities. */
 const NEW_WITHIN_MS = 14 * DAY

@@ -73,10 +73,7 @@ function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Fi
 /** `refused` is the system's error if it could not watch the folder: ENOSPC if too much is watched already. */
 export type ProbeResult = { noticed: boolean; refused?: unknown }
 
-/**
- * How long to wait for a notice of a change, ms. A local disk reports it within milliseconds, but on a busy machine the watch may take a
- * while to open.
- */
+/** How long to wait for a notice of a change, ms. A local disk reports it within milliseconds, but on a busy machine the watch may take a while to open. */
 const WITHIN_MS = 5 * SECOND
 
 /**

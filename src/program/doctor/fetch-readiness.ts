@@ -21,10 +21,7 @@ export const OTHER_PROGRAM = 'another program'
 /** What a daemon reports about itself; `silent`: the process that listens there and has not answered in time, as far as this user can see. */
 type Fetched = Omit<Readiness, 'accounts' | 'server'> & { silent?: Listener | 'unknown' }
 
-/**
- * Fetches from the running daemon of this configuration whether it is ready; a daemon that does not answer is not ready. Throws ConfigError
- * `http_off`.
- */
+/** Fetches from the running daemon of this configuration whether it is ready; a daemon that does not answer is not ready. Throws ConfigError `http_off`. */
 export async function fetchReadiness(config: Config): Promise<Fetched> {
   if (!config.http) throw new ConfigError('http_off', 'MUSETTE_HTTP is off, so the daemon cannot be asked')
   const { host, port } = config.http

@@ -195,10 +195,7 @@ function codeFor(error: MusetteError): number {
   return EXIT.unexpected
 }
 
-/**
- * Parks the accounts whose tokens cannot be read, so that the report shows them. If the key is wrong or lost, notes that and returns the
- * sentence.
- */
+/** Parks the accounts whose tokens cannot be read, so that the report shows them. If the key is wrong or lost, notes that and returns the sentence. */
 export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
   app: Pick<LocalApp, 'vault'>,

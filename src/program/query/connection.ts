@@ -22,10 +22,7 @@ export type ConnectionOptions = {
   onNotice?: ((notice: Notice) => void) | undefined
 }
 
-/**
- * Settings that apply unless the URL's own `options` set them; a person may read one page for hours. The search path is not among them, see
- * PostgresClient.
- */
+/** Settings that apply unless the URL's own `options` set them; a person may read one page for hours. The search path is not among them, see PostgresClient. */
 const SETTINGS = `('TimeZone', 'UTC'), ('idle_in_transaction_session_timeout', '0')`
 
 // The SELECT takes a snapshot; after that, no statement can make the transaction writable.

@@ -10,21 +10,21 @@ export type ReadingSession = Awaited<ReturnType<ReturnType<typeof makeReadingSes
 
 /** A pooler's answer to a login that it does not know. */
 const PROTOCOL_VIOLATION = '08P01'
-/** A server that is only read may be read by its owner. */
+/** A server that accepts only reads may be read by its owner. */
 const READ_ONLY: ReadonlySet<string> = new Set(['database_read_only', 'database_standby'])
 
-/** Tells whether the owner may do more to the server than read rows, also in a transaction that only reads; and whether there are tables. */
+/** Selects whether the owner may do more to the server than read rows, even in a read-only transaction, and whether the tables are missing. */
 const OWNER = `select r.rolsuper or r.rolreplication or exists (select from pg_roles g where pg_has_role(r.oid, g.oid, 'member')
     and g.rolname in ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files', 'pg_signal_backend', 'pg_checkpoint')),
   to_regnamespace('training') is null
   from pg_roles r where r.rolname = session_user`
 
-/** Returns by which login the statements of a configuration read. */
+/** Returns which login a configuration's statements use. */
 export function loginOptions(config: { databaseUrl?: string | undefined; readerUrl?: string | undefined }) {
   return { readerUrl: config.readerUrl, wholeServer: config.databaseUrl === undefined }
 }
 
-/** Makes what runs `use` with the login of visitors: found once, and made again when the server refuses it, unless `isBegun` by then. */
+/** Returns a function that runs `use` with the visitors' login. The login is found once, and made again if the server refuses it, unless `isBegun` returns true by then. */
 export function makeLogins(deps: ReadingDeps) {
   let login: Promise<Found> | undefined
   const findLogin = (renew: boolean): Promise<Found> => {
@@ -48,10 +48,10 @@ export function makeLogins(deps: ReadingDeps) {
 }
 
 /**
- * Makes what opens the sessions of visitors: guarded connections as a login that reads schema training and nothing else, of all accounts
- * or of one, see makeLogins. `find` is called for the place of the database until the login is found. `open` throws the errors of
- * openGuardedConnection and of findReadingLogin. Where the login of people cannot be made, their session is the owner's, unless that user
- * may do more to the server than read: then `open` throws ConfigError `reader_unavailable`.
+ * Returns `open`, which opens sessions of visitors: guarded connections with a login that reads schema training and nothing else, for all
+ * accounts or one, see makeLogins. `find` is called for the place of the database until the login is found. `open` throws the errors of
+ * openGuardedConnection and findReadingLogin. If the login for people cannot be made, their session is the owner's, unless the owner may do
+ * more to the server than read: then `open` throws ConfigError `reader_unavailable`.
  */
 export function makeReadingSessions(deps: ReadingDeps) {
   const withLogin = makeLogins(deps)
@@ -59,10 +59,10 @@ export function makeReadingSessions(deps: ReadingDeps) {
     ...(await openGuardedConnection({
       ...options,
       connectionString: url,
-      // The URLs that a person sets may lead to a pooler with a user of its own.
+      // A URL that a person sets may lead to a pooler with its own user.
       onlyAsUser: url !== place.connectionString && url !== place.readerUrl,
     })),
-    /** the URLs of the logins that may end the session at the server */
+    /** the URLs of the logins that may end the session on the server */
     endedBy: [place.connectionString, url],
     isOfOneAccount: place.account !== undefined,
   })
@@ -85,13 +85,13 @@ export function makeReadingSessions(deps: ReadingDeps) {
 const isLoginRefused = (error: unknown) =>
   errorCode(error) === 'database_login_refused' || sqlstateOf(error) === PROTOCOL_VIOLATION
 
-/** Tells whether the login cannot be made or used, while the owner may read. */
+/** Reports whether the login cannot be made or used, but the owner may read. */
 export const isWithoutLogin = (error: unknown) =>
   isLoginRefused(error) ||
   READ_ONLY.has(errorCode(error)) ||
   (error instanceof MusetteError && !(error instanceof TransientError))
 
-/** Closes the owner's session and throws, unless it can only read; `cause` is why there is no login. */
+/** Closes the owner's session and throws unless the owner can only read; `cause` is why there is no login. */
 async function assertHarmless(
   session: Awaited<ReturnType<typeof openGuardedConnection>>,
   cause: unknown,
@@ -108,10 +108,10 @@ async function assertHarmless(
   }
 }
 
-/** Loads what finds and makes logins: early in a daemon, whose files an upgrade may replace. */
+/** Loads the code that finds and makes logins. A daemon loads it early, because an upgrade may replace its files. */
 export const loadLogins = () => import('./reading-login.ts')
 
-/** Finds the URL of the login. That of people is not looked for before it connects, and its code not loaded: they wait for one answer. */
+/** Returns the URL of the login. For people, it does not look the login up before connecting and does not load that code, because they wait for one answer. */
 async function findUrl(deps: ReadingDeps, place: ReadingPlace, renew: boolean): Promise<string> {
   const { connectionString } = place
   if (place.readerUrl !== undefined && place.account === undefined) return place.readerUrl
@@ -123,6 +123,6 @@ async function findUrl(deps: ReadingDeps, place: ReadingPlace, renew: boolean): 
 }
 
 function ownerMayMore(cause: unknown): ConfigError {
-  const message = `musette sql reads by a login of its own, because the user of DATABASE_URL may run programs or end sessions; this login could not be made: ${errorLine(cause)}; run: musette reader analyst, and set MUSETTE_READER_URL to the URL that it prints, or add --write`
+  const message = `musette sql reads with its own login, because the user of DATABASE_URL may run programs or end sessions; this login could not be made: ${errorLine(cause)}; run: musette reader analyst, and set MUSETTE_READER_URL to the URL that it prints, or add --write`
   return new ConfigError('reader_unavailable', message, { cause })
 }

@@ -161,10 +161,7 @@ function fieldOf({ name, dataTypeID, tableID, columnID }: pg.FieldDef): Field {
   return { name, form: FORMS.get(dataTypeID) ?? 'text', origin }
 }
 
-/**
- * Sends a cancel request for a connection's running statement, as psql does: on a second connection, with the key that the server sent.
- * Returns a function that ends the attempt.
- */
+/** Sends a cancel request for a connection's running statement, as psql does: on a second connection, with the key that the server sent. Returns a function that ends the attempt. */
 function cancelAtServer(client: pg.Client): () => void {
   const { processID, secretKey } = client as unknown as Record<'processID' | 'secretKey', number>
   const connection = new pg.Connection() as pg.Connection & {

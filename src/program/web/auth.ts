@@ -67,10 +67,7 @@ export async function registerAuth(
 
   return {
     checkToken,
-    /**
-     * Checks a request's bearer token, or else its session. The cookie alone, which every server of this host receives, opens only pages
-     * without data.
-     */
+    /** Checks a request's bearer token, or else its session. The cookie alone, which every server of this host receives, opens only pages without data. */
     async authenticate(request: FastifyRequest): Promise<Verdict> {
       const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
       // Node decodes headers as latin1, but a token may have any character.

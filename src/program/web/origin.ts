@@ -22,10 +22,7 @@ async function refuseForeignHost(request: FastifyRequest, reply: FastifyReply): 
   await reply.code(403).send({ error: 'use the address of this machine, 127.0.0.1 or localhost' })
 }
 
-/**
- * Reports whether a write comes from this site. A browser sends the origin of a write; a program without an origin must send its token, not
- * a cookie.
- */
+/** Reports whether a write comes from this site. A browser sends the origin of a write; a program without an origin must send its token, not a cookie. */
 function isOwnWrite({ headers, host }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin'

@@ -26,8 +26,7 @@ export async function registerSecurityHeaders(
     }),
     crossOriginResourcePolicy: { policy: 'same-origin' },
     frameguard: { action: 'deny' },
-    // With `no-referrer`, a browser would send `Origin: null` with its own forms. Picture hosts on other sites want to know the referring
-    // site.
+    // With `no-referrer`, a browser would send `Origin: null` with its own forms. Picture hosts on other sites want to know the referring site.
     referrerPolicy: { policy: hosts.length === 0 ? 'same-origin' : 'strict-origin-when-cross-origin' },
     // The TLS proxy sets this header: a browser would apply it to every other server of this host.
     strictTransportSecurity: false,

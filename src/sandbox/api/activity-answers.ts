@@ -13,10 +13,7 @@ import { DETAIL, keepDocumented } from '../http/strict.ts'
 import { type Activity, hasSamples, isListed } from '../rider.ts'
 import { cachedBody, type Settings } from '../world.ts'
 
-/**
- * Answers GET /oauth/activity. `from` and `to` filter by start, `updated_from` by update time; all three are in Unix seconds and inclusive.
- * Newest first; a cap keeps the newest.
- */
+/** Answers GET /oauth/activity. `from` and `to` filter by start, `updated_from` by update time; all three are in Unix seconds and inclusive. Newest first; a cap keeps the newest. */
 export const answerActivityList: RiderAnswer = ({ world, rider }, request) => {
   const from = readSeconds(request, 'from')
   const to = readSeconds(request, 'to')

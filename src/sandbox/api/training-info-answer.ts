@@ -39,10 +39,7 @@ export const answerWorkoutDownload: RiderAnswer = ({ world, rider }, _request, p
   return makeReply(200, 'text/plain; charset=utf-8', formatErg(workout, signature), attachment)
 }
 
-/**
- * Returns the workout of the day: None on Mondays, Scheduled at weekends, Forecast on other days, unless the settings fix the type. The URL
- * is present only with a format.
- */
+/** Returns the workout of the day: None on Mondays, Scheduled at weekends, Forecast on other days, unless the settings fix the type. The URL is present only with a format. */
 function workoutOfTheDay(
   deps: { world: World; rider: Rider },
   input: { nowMs: number; format: string; origin: string },

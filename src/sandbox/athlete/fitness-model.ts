@@ -97,10 +97,7 @@ export function makeReserve(signature: Signature): Reserve {
   return { balanceJ: signature.hie * 1_000 }
 }
 
-/**
- * Rides `seconds` at `watts` and returns the maximal power available afterwards, W. Above threshold, it falls from Peak Power towards
- * Threshold Power; below, it recovers.
- */
+/** Rides `seconds` at `watts` and returns the maximal power available afterwards, W. Above threshold, it falls from Peak Power towards Threshold Power; below, it recovers. */
 export function spendReserve(reserve: Reserve, signature: Signature, watts: number, seconds = 1): number {
   const full = signature.hie * 1_000
   if (watts > signature.ftp) {

@@ -113,10 +113,7 @@ export function drawWind({ seed, indoor }: Pick<Ride, 'seed' | 'indoor'>) {
 /** The mass of the rider, kg; the bicycle adds 10 kg. */
 const RIDER_KG = 72
 const KG = RIDER_KG + 10
-/**
- * The share of the power that the chain transmits; the rolling resistance as a share of the weight; half the density of air times drag area,
- * kg/m.
- */
+/** The share of the power that the chain transmits; the rolling resistance as a share of the weight; half the density of air times drag area, kg/m. */
 const CHAIN = 0.975
 const ROLLING = 0.005
 const DRAG = 0.6 * 0.32
@@ -176,10 +173,7 @@ export function at(column: Float64Array, place: number): number {
   return column[place] as number
 }
 
-/**
- * A loop that begins and ends at home, in sections of equal length: slope as a share, direction in radians from north, and height where each
- * section begins.
- */
+/** A loop that begins and ends at home, in sections of equal length: slope as a share, direction in radians from north, and height where each section begins. */
 type Road = {
   lengthM: number
   sectionM: number
@@ -209,8 +203,7 @@ function makeRoad(home: Home, metres: number): Road {
   const sections = 2 * Math.round(lengthM / SECTION_M / 2)
   const sectionM = lengthM / sections
   const random = makeRandom('road', home.zone, number)
-  // Whole waves end where they began. A line of two equal halves, with the second half turned round, returns home, so the number of bends is
-  // even.
+  // Whole waves end where they began. A line of two equal halves, with the second half turned round, returns home, so the number of bends is even.
   const addWaves = (waves: object, like: 1 | 2) => {
     const drawn = Object.entries(waves).map(([waveM, size], index, { length }) => ({
       size: size * drawBetween(random, 0.6, 1),

@@ -76,10 +76,7 @@ function trailingMean(raw: Float64Array, place: number): number {
 /** The totals of a track, see sumTrack. */
 export type Totals = ReturnType<typeof sumTrack>
 
-/**
- * Computes the totals of a scored track in seconds, watts, rpm, metres, kilometres and kilojoules; `hardest` is a load an hour. Averages are
- * over recorded seconds.
- */
+/** Computes the totals of a scored track in seconds, watts, rpm, metres, kilometres and kilojoules; `hardest` is a load an hour. Averages are over recorded seconds. */
 export function sumTrack(scored: Scored) {
   const { track, signature } = scored
   const length = track.unixMs.length

@@ -23,10 +23,7 @@ const NO_BREAKTHROUGH: ReadonlyArray<readonly [number | null, number]> = [
   [null, 4],
 ]
 
-/**
- * Makes the summary of an activity (Activity detail, `summary`): `duration` in seconds, `distance` in km, `difficulty` as the greatest `xds`
- * of the samples.
- */
+/** Makes the summary of an activity (Activity detail, `summary`): `duration` in seconds, `distance` in km, `difficulty` as the greatest `xds` of the samples. */
 export function makeSummary(facts: SummaryFacts, totals: Totals): Summary {
   const random = makeRandom(facts.seed, 'summary')
   const intensity = totals.normalPower / facts.signature.ftp

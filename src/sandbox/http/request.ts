@@ -54,10 +54,7 @@ export function parseForm(body: string): URLSearchParams {
   return new URLSearchParams(body.replace(/\r?\n$/, ''))
 }
 
-/**
- * Reads a JSON body and checks it with a schema; an empty body counts as `{}`. Otherwise throws a ReplyError with 400 that names every wrong
- * field.
- */
+/** Reads a JSON body and checks it with a schema; an empty body counts as `{}`. Otherwise throws a ReplyError with 400 that names every wrong field. */
 export async function readChecked<Schema extends z.ZodType>(request: Request, schema: Schema) {
   const json = parseIfJson((await readBody(request)).toString('utf8').trim() || '{}')
   if (json === undefined) throw new ReplyError(refuse(400, 'the body is not JSON'))

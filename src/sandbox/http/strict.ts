@@ -3,8 +3,7 @@ import type { World } from '../world.ts'
 import { ReplyError, refuse } from './reply.ts'
 import type { Request } from './request.ts'
 
-// What `--strict` knows of the service document. Everything else that a client sends is a deviation: it is counted and reported, and has no
-// effect.
+// What `--strict` knows of the service document. Everything else that a client sends is a deviation: it is counted and reported, and has no effect.
 
 const SECONDS = /^-?\d+$/
 /** The query parameters by route, with the pattern of their values. */

@@ -38,10 +38,7 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
   return sendBack(request, query.redirectUri, { code })
 }
 
-/**
- * Checks the query; `action` is the authorize address, to which the forms are sent. An unregistered client or redirect address gets a page,
- * never a redirect.
- */
+/** Checks the query; `action` is the authorize address, to which the forms are sent. An unregistered client or redirect address gets a page, never a redirect. */
 function checkQuery(world: World, request: Request) {
   const client = world.clients.find(({ id }) => id === request.query.get('client_id'))
   if (!client?.grants.includes('authorization_code')) {

@@ -53,10 +53,7 @@ export function issueCode(
   return code
 }
 
-/**
- * Exchanges a code for a grant; returns undefined if the code is unknown, expired, used, or bound to other values. A second use of a code
- * revokes its grant (RFC 6749 §4.1.2).
- */
+/** Exchanges a code for a grant; returns undefined if the code is unknown, expired, used, or bound to other values. A second use of a code revokes its grant (RFC 6749 §4.1.2). */
 export function redeemCode(
   book: GrantBook,
   input: { code: string; clientId: string; redirectUri: string; nowMs: number },

@@ -64,10 +64,7 @@ export type Facts = ReturnType<typeof partsOf> & {
   once<T>(find: (facts: Facts) => Promise<T>): Promise<T>
 }
 
-/**
- * Makes the facts of the moment `now`: of all accounts, of one account, or of accounts whose login may need a look. `read` serves a query
- * that only one judge needs.
- */
+/** Makes the facts of the moment `now`: of all accounts, of one account, or of accounts whose login may need a look. `read` serves a query that only one judge needs. */
 export function makeFacts(app: FactsApp, now: Date, choice?: number | 'doubtful'): Facts {
   const found = new Map<unknown, Promise<unknown>>()
   const facts: Facts = {
