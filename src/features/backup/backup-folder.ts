@@ -8,18 +8,18 @@ import type { Manifest } from './archive/manifest.ts'
 import { openArchive } from './archive/read-archive.ts'
 import { COMPLETE } from './backup-name.ts'
 
-/** The incomplete file of a killed scheduled backup: the name of a complete one with an ending. */
+/** The suffix that a killed scheduled backup's file has after the name of the complete backup. */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/
 
-/** Only the owner enters a new folder of backups. */
+/** Mode of a new folder of backups: only the owner may enter it. */
 export const BACKUP_MODE = 0o700
 
-/** A folder of scheduled backups, and the line of their database; files of other lines stay. */
+/** A folder of scheduled backups, and the line of their database. Files of other lines are not touched. */
 export type Schedule = Readonly<{ dir: string; line: string }>
 
 type ScheduledFile = { name: string; madeAt: Date }
 
-/** Returns the name of a scheduled backup, with the beginning of its line: `musette-20240131T060000Z-0b5e7a3c.tar`. */
+/** Returns the name of a scheduled backup, with the first characters of its line: `musette-20240131T060000Z-0b5e7a3c.tar`. */
 export function scheduledName(madeAt: Date, line: string): string {
   return `musette-${madeAt.toISOString().replace(/[-:]|\.\d+/g, '')}-${markOf(line)}.tar`
 }
@@ -31,8 +31,8 @@ function isOwn(name: string, line: string): boolean {
 }
 
 /**
- * Reads the complete scheduled backups of a line in a folder, the newest first, by the times in their names; creates the folder
- * if it does not exist. Throws ConfigError `backup_file`, TransientError `backup_disk_full`.
+ * Returns a line's complete scheduled backups in a folder, newest first by the times in their names. Creates the folder if it does not
+ * exist. Throws ConfigError `backup_file`, TransientError `backup_disk_full`.
  */
 export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledFile[]> {
   const names = await onDisk('write', dir, async () =>
@@ -44,8 +44,8 @@ export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledF
 }
 
 /**
- * Reads the paths of scheduled backups in a folder that are not of a line: of other databases, of this one before a restore,
- * and those whose names do not say a line. Throws ConfigError `backup_file`.
+ * Returns the paths of scheduled backups that do not belong to the line: those of other databases, those of this database before a restore,
+ * and those whose names contain no line. Throws ConfigError `backup_file`.
  */
 export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<string[]> {
   const names = await readNames(dir)
@@ -53,9 +53,9 @@ export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<stri
 }
 
 /**
- * Removes all but the newest `keep` complete scheduled backups; the newest is that of `madeAt`, which was just written. Those with
- * a later time in their names stay and do not count: a clock that was ahead named them. Returns the names of both. Throws as readScheduled
- * does.
+ * Removes all but the newest `keep` complete scheduled backups; the newest was just written and has the time `madeAt`. Backups with a later
+ * time in their names stay and do not count, because a fast clock named them. Returns the names of the removed and of the later backups.
+ * Throws as readScheduled does.
  */
 export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { keep: number; madeAt: Date }) {
   const { dir } = schedule
@@ -67,7 +67,7 @@ export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { k
   return { removed, ahead: files.filter(isAhead).map(({ name }) => name) }
 }
 
-/** Removes files of a folder; one that cannot be removed keeps none of the others, and its error is thrown at the end. */
+/** Removes files from a folder. If a file cannot be removed, removes the others and throws its error at the end. */
 export async function removeFiles(dir: string, names: readonly string[]): Promise<void> {
   await onDisk('write', dir, () =>
     inFolder(dir, async (folder) => {
@@ -77,7 +77,7 @@ export async function removeFiles(dir: string, names: readonly string[]): Promis
   )
 }
 
-/** Does work in a folder; undefined when there is none. */
+/** Runs work in a folder; returns undefined if the folder does not exist. */
 async function inFolder<T>(dir: string, work: (folder: Folder) => Promise<T>): Promise<T | undefined> {
   const folder = await openFolder(dir).catch(orMissing)
   return folder && closeAfter(folder, work)
@@ -87,24 +87,23 @@ async function readNames(dir: string): Promise<string[]> {
   return (await onDisk('read', dir, () => inFolder(dir, listFiles))) ?? []
 }
 
-/** Lists the names of the plain files; a link is none of ours. */
+/** Lists the names of the plain files; links are left out, because musette makes none. */
 async function listFiles(folder: Folder): Promise<string[]> {
   return (await folder.list()).filter((entry) => entry.isFile()).map(({ name }) => String(name))
 }
 
-/** A complete scheduled backup as its folder has it; `doneAt` is when it was last written. */
+/** A complete scheduled backup in its folder; `doneAt` is the time of its last write. */
 export type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }>
 
 /**
- * Reads the scheduled backup of a line that was written last, as it lies in the folder now; undefined when there is none. Throws
- * ConfigError `backup_file`.
+ * Finds the scheduled backup of a line that was written last; returns undefined if the folder has none. Throws ConfigError `backup_file`.
  */
 export async function readNewestBackup({ dir, line }: Schedule): Promise<FoundBackup | undefined> {
   return onDisk('read', dir, async () => {
     const found: FoundBackup[] = []
     await inFolder(dir, async (folder) => {
       for (const name of (await listFiles(folder)).filter((each) => isOwn(each, line))) {
-        // One may be removed meanwhile, and one that the disk does not give must not hide the others.
+        // A file may be removed meanwhile; an unreadable file must not hide the others.
         const stats = await folder.lstat(name).catch(() => undefined)
         if (stats) found.push({ path: join(dir, name), doneAt: stats.mtime, bytes: stats.size })
       }
@@ -113,12 +112,12 @@ export async function readNewestBackup({ dir, line }: Schedule): Promise<FoundBa
   })
 }
 
-/** Opens a backup, which is a plain file; no link is followed. Throws Node's errors. */
+/** Opens a backup, which must be a plain file; follows no link. Throws Node's errors. */
 export async function openBackup(path: string): Promise<FileHandle> {
   return closeAfter(await openFolder(dirname(path)), (folder) => folder.open(basename(path)))
 }
 
-/** Reads the manifest of a backup. Throws as openArchive does, and ConfigError `backup_file`. */
+/** Reads the manifest of a backup. Throws openArchive's errors, and ConfigError `backup_file`. */
 export async function readBackupManifest({ path }: { path: string }): Promise<Manifest> {
   return onDisk('read', path, async () => {
     const file = (await openBackup(path)).createReadStream()
@@ -131,8 +130,8 @@ export async function readBackupManifest({ path }: { path: string }): Promise<Ma
 }
 
 /**
- * Removes what scheduled backups of a line left whose process was killed, and returns the names; no other one of it may run. Throws as
- * readScheduled does.
+ * Removes the unfinished files that killed scheduled backups of a line left, and returns their names. No other backup of the line may run.
+ * Throws as readScheduled does.
  */
 export async function removeUnfinished({ dir, line }: Schedule): Promise<string[]> {
   const left = (await readNames(dir)).filter(

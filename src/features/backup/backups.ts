@@ -24,12 +24,12 @@ import { withTemporaryDatabase } from './database/temporary-database.ts'
 
 export { describeContent } from './archive/manifest.ts'
 
-/** The logins of a database with the ids of their keys; `missing` are those whose key this configuration has not. */
+/** The logins of a database with the ids of their keys; `missing`: the logins whose key this configuration does not have. */
 type KeyNeeds = Readonly<Record<'needed' | 'missing', ReadonlyArray<{ account: string; keyId: string }>>>
 
 /**
- * Backs up the whole database, to a file or, piece by piece, to `write`. Throws as writeBackupFile does, and ConfigError
- * `nothing_to_back_up` for a database without accounts, which is probably the wrong one. A database of another version is refused.
+ * Backs up the whole database to a file, or in pieces to `write`. Refuses a database of another version. Throws as writeBackupFile does,
+ * and ConfigError `nothing_to_back_up` if the database has no account, because it is probably the wrong database.
  */
 export async function backUp(
   deps: { config: Config; log: Logger },
@@ -64,7 +64,10 @@ export async function backUp(
   )
 }
 
-/** Restores a backup into the empty database of this configuration, and returns its facts. Throws as restoreBackup does. */
+/**
+ * Restores a backup into the empty database of this configuration; returns its manifest and the keys of its logins. Throws as restoreBackup
+ * does.
+ */
 export async function restoreFrom(
   deps: { config: Config; log: Logger },
   input: RestoreInput,
@@ -78,7 +81,7 @@ export async function restoreFrom(
   })
 }
 
-/** Where a backup is read from, and what ends and shows its restore. */
+/** The source of a restore, its abort signal and its progress report. */
 type RestoreInput = {
   from: { path: string } | { source: AsyncIterable<Buffer> }
   signal: AbortSignal
@@ -90,9 +93,9 @@ function openSource(from: RestoreInput['from'], how?: { byHand: boolean }): Prom
 }
 
 /**
- * Proves a backup: restores it into a temporary database, and compares each table of it, byte for byte, with
- * the archive. The database is made on the server of DATABASE_URL; without one, or when its login may not make a database, on an
- * embedded Postgres of its own in the data directory. Throws as restoreBackup and withTemporaryDatabase do.
+ * Proves a backup: restores it into a temporary database and compares each table with the archive, byte for byte. Makes the database on the
+ * server of DATABASE_URL; if that is unset or its login may not make a database, on a temporary embedded Postgres in the data directory.
+ * Throws as restoreBackup and withTemporaryDatabase do.
  */
 export async function verifyBackup(
   deps: { config: Pick<Config, 'databaseUrl' | 'dataDir'>; log: Logger },
@@ -100,7 +103,7 @@ export async function verifyBackup(
 ): Promise<Manifest> {
   const { config, log } = deps
   const { from, signal } = input
-  // A file that is not a backup is refused before a server is started for it.
+  // Refuses a file that is not a backup before a server is started.
   if ('path' in from) await readBackupManifest(from)
   const verifyOn = (server: string) =>
     withTemporaryDatabase(server, async (connectionString) => {
@@ -118,7 +121,7 @@ export async function verifyBackup(
   return withOwnServer(deps, signal, verifyOn)
 }
 
-/** Runs work with the URL of a temporary embedded Postgres, in a folder of the data directory that is removed afterwards. */
+/** Runs work with the URL of a temporary embedded Postgres in a folder of the data directory, and removes the folder afterwards. */
 async function withOwnServer<T>(
   { config, log }: { config: Pick<Config, 'dataDir'>; log: Logger },
   signal: AbortSignal,
@@ -136,17 +139,17 @@ async function withOwnServer<T>(
 }
 
 const VERIFYING = 'verify-'
-/** The name that mkdtemp makes of it. */
+/** Pattern of the folder names that mkdtemp makes. */
 const MADE = /^verify-[A-Za-z0-9]{6}$/
 
-/** Removes the folders of processes that were killed. */
+/** Removes the folders that killed processes left. */
 async function removeLeft(dataDir: string): Promise<void> {
   const { acquireLock } = await import('../../embedded/lock.ts')
   const names = await readdir(dataDir).catch(orNone)
   for (const name of names.filter((each) => MADE.test(each))) {
     const folder = join(dataDir, name)
     const found = await lstat(folder).catch(() => undefined)
-    // A young one may be about to be locked.
+    // The owner of a new folder may not have locked it yet.
     if (!found?.isDirectory() || Date.now() - found.mtimeMs < MINUTE) continue
     const lock = await acquireLock(folder)
     if (lock) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
@@ -154,7 +157,7 @@ async function removeLeft(dataDir: string): Promise<void> {
   }
 }
 
-/** Tells whether this install has the programs of the embedded Postgres: a container has not. */
+/** Reports whether this install has the programs of the embedded Postgres; a container does not. */
 async function canEmbed(): Promise<boolean> {
   const { resolveBinaryPackage } = await import('../../embedded/binaries.ts')
   try {
@@ -171,11 +174,11 @@ async function findKeyNeeds(store: Store, config: Config): Promise<KeyNeeds> {
   return { needed, missing: needed.filter(({ keyId }) => !held.includes(keyId)) }
 }
 
-/** Makes the error of a backup of an older database: which tables and columns are whole, only the program of its version knows. */
+/** Makes the error for the backup of an older database: only its own version knows its complete tables and columns. */
 async function explainOlder(store: Store): Promise<ConfigError> {
   const { madeBy } = await store.read(({ client }) => findVersion(client))
   const other = otherVersion(madeBy)
   const by = other === undefined ? 'the version that made it' : `musette ${other}`
-  const message = `the database is older than this version of musette, which cannot tell whether a backup of it would be whole; back it up with ${by} or with pg_dump, or first run: musette migrate`
+  const message = `the database is older than this version of musette, which cannot check that a backup of it would be complete; back it up with ${by} or with pg_dump, or first run: musette migrate`
   return new ConfigError('database_unmigrated', message)
 }

@@ -13,12 +13,12 @@ import { BACKUP_MODE, removeFiles, removeOldBackups, scheduledName } from './bac
 import { verifyBackup } from './backups.ts'
 import { findKnownTables } from './database/tables.ts'
 
-/** Beyond the sizes of a backup and of the database that it is restored into: a new server, and the log of its changes. */
+/** Space needed beyond the backup and the restored database, bytes: for a new cluster and its WAL. */
 const SPARE_BYTES = 200_000_000
 
 /**
- * Makes a verified backup of a database of an older version, in the folder of scheduled ones. Throws ConfigError
- * `backup_before_change`: the database is then as before.
+ * Makes a verified backup of a database of an older version in the folder of scheduled backups. Throws ConfigError `backup_before_change`
+ * if that fails; the database is then unchanged.
  */
 export const backUpBeforeChange = (
   { config, log }: Parameters<BeforeChange>[0],
@@ -27,7 +27,7 @@ export const backUpBeforeChange = (
   const { connectionString, signal, isPlan, dir, keep } = input
   return closeAfter(openStore({ log }, { connectionString, maxConnections: 1 }), async (store) => {
     const older = await store.read(({ client }) => findKnownTables(client))
-    // Without its row a database is older than 1.0.0.
+    // A database without this table is older than 1.0.0.
     if (!older.some(({ name }) => name === 'training.database')) return undefined
     const accounts = await store.read(({ client }) => client.query('SELECT FROM training.accounts LIMIT 1'))
     if (accounts.rows.length === 0) return undefined
@@ -39,13 +39,13 @@ export const backUpBeforeChange = (
       const madeAt = systemClock()
       const name = scheduledName(madeAt, line)
       const path = join(dir, name)
-      // It takes minutes, and a verb shows warnings only.
-      log.warn({ path }, 'the database is backed up before this newer version changes it')
+      // A warning, because the backup takes minutes and a verb shows warnings only.
+      log.warn({ path }, 'backing up the database before this newer version migrates it')
       await writeBackupFile({ store, now: systemClock }, { path, signal, older })
       await verifyBackup({ config, log }, { from: { path }, signal }).catch(async (error: unknown) => {
-        // Its checksums are right, and the owner of the server may not give more.
+        // The checksums are right; the owner of the server may not grant CREATEDB.
         if (errorCode(error) === 'create_database_denied') return log.warn(errorLine(error))
-        // Each try would leave one more.
+        // Otherwise each attempt would leave a backup.
         await removeFiles(dir, [name])
         throw error
       })
@@ -53,23 +53,23 @@ export const backUpBeforeChange = (
       return { dir, needed_bytes: needed }
     } catch (error) {
       signal.throwIfAborted()
-      const message = `the database is of an older version and stays so, because no backup could be made before its change (${errorLine(error)}); mend that, or go on without one; run: MUSETTE_BACKUP_DIR=off musette migrate`
+      const message = `the database stays at its older version, because the backup before its migration failed (${errorLine(error)}); fix that, or migrate without a backup; run: MUSETTE_BACKUP_DIR=off musette migrate`
       throw new ConfigError('backup_before_change', message, { cause: error })
     }
   })
 }
 
-/** Finds how much room a backup needs in its folder, bytes, and beside the embedded Postgres the database that it is restored into. */
+/** Returns the space that a verified backup needs in its folder, bytes. With the embedded Postgres this includes the restored database. */
 export async function findNeededBytes(store: Store, databaseUrl: string | undefined): Promise<number> {
   const { size_bytes: size } = await store.read(findDatabaseFacts)
   return (databaseUrl === undefined ? 2 : 1) * size + SPARE_BYTES
 }
 
-/** Throws TransientError `backup_no_room` when a backup and the database that it is restored into could fill the disk of a folder. */
+/** Throws TransientError `backup_no_room` if a verified backup could fill the disk of its folder. */
 export async function assertRoom(dir: string, needed: number): Promise<void> {
   await (await openFolder(dir, { mode: BACKUP_MODE })).close()
   const room = await readRoom(dir)
   if (!room || room.bytes >= needed) return
-  const message = `${formatBytes(room.bytes)} are free at ${dir}, and a verified backup needs up to ${formatBytes(needed)} there; make room, set MUSETTE_BACKUP_DIR to a folder on another disk, or to off for no backups`
+  const message = `${dir} has ${formatBytes(room.bytes)} free, but a verified backup needs up to ${formatBytes(needed)}; make room, set MUSETTE_BACKUP_DIR to a folder on another disk, or to off for no backups`
   throw new TransientError('backup_no_room', message)
 }

@@ -13,16 +13,16 @@ import { findForeignParts, findServerParts } from './database/foreign-parts.ts'
 import { findKnownTables } from './database/tables.ts'
 
 /**
- * Copies all tables of the database at one address, which may be of an older version, into the empty one at another: an archive goes
- * through a pipe, every loaded row is compared with it, and then the tables are brought to this version. Without the other address it
- * only finds what it would leave out. Throws as writeBackup and restoreBackup do.
+ * Copies all tables from the database `from`, which may be of an older version, into the empty database `to`: pipes an archive from one to
+ * the other, compares every loaded row with it, and then migrates the tables to this version. Without `to` it copies nothing and lists the
+ * objects that a copy would leave out. Throws as writeBackup and restoreBackup do.
  */
 export const copyServer: ServerCopy = async (deps, { from, to, onProgress }) => {
   const { log, signal } = deps
   return closeAfter(openStore({ log }, { connectionString: from, maxConnections: 1 }), async (source) => {
     const { version } = await source.read(({ client }) => findVersion(client))
     const others = await source.read(findServerParts)
-    // A server whose process was killed before it made the tables.
+    // The process was killed before it made the tables.
     if (version === 0) return { copied: [], leftOut: others }
     const tables = await source.read(({ client }) => findKnownTables(client))
     if (to === undefined) {
@@ -38,7 +38,7 @@ export const copyServer: ServerCopy = async (deps, { from, to, onProgress }) => 
     const restored = openArchive(pipe).then((archive) =>
       restoreBackup(deps, { connectionString: to, archive, signal, compare: true, onProgress }),
     )
-    // The first that fails ends the other.
+    // If either side fails, stop the other side.
     const both = [written.then(() => void pipe.end()), restored]
     await Promise.all(both).catch(async (error: unknown) => {
       failed.abort()

@@ -10,7 +10,7 @@ import { defineVerb, flag, type Tools } from '../../program/frame/verb.ts'
 
 const backupVerb = defineVerb({
   name: 'backup <file>',
-  description: 'write the whole database to one file, also while the daemon runs; - is standard output',
+  description: 'write the whole database to one file, even while the daemon runs; - is standard output',
   options: {
     verify: flag(
       '--verify',
@@ -43,7 +43,7 @@ const restoreVerb = defineVerb({
     const { manifest, key } = await restoreFrom(tools, { from, signal, onProgress: line.show })
     line.close()
     note(
-      `musette: ${describeContent(manifest)} of ${manifest.made_at} are restored and verified, after ${formatDuration(took())}`,
+      `musette: restored and verified ${describeContent(manifest)} of ${manifest.made_at} in ${formatDuration(took())}`,
     )
     const [first] = key.missing
     const canAsk = file !== '-' && tools.terminal && process.stdin.isTTY && !tools.config.secretKey
@@ -53,7 +53,7 @@ const restoreVerb = defineVerb({
       const lost = `is not here; put it in place with musette key import FILE, or run: ${commandFor('login', account)}`
       note(`musette: the key ${keyId} of the login of "${account}" ${path ? `is in ${path}` : lost}`)
     }
-    note('musette: the next sync or start of the daemon brings what has changed since the backup')
+    note('musette: the next sync or start of the daemon fetches the changes since the backup')
   },
 })
 
@@ -67,10 +67,10 @@ async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefine
   line.close()
   const where = file === '-' ? 'the backup' : file
   note(
-    `musette: ${describeContent(manifest)} are in ${where}, ${formatBytes(bytes)}, after ${formatDuration(took())}`,
+    `musette: wrote ${describeContent(manifest)} to ${where}, ${formatBytes(bytes)} in ${formatDuration(took())}`,
   )
   for (const part of leftOut) {
-    note(`musette: ${part} is not of musette and is not in the backup; copy it with pg_dump`)
+    note(`musette: ${part} is not musette's and is not in the backup; copy it with pg_dump`)
   }
   if (key.needed.length === 0) return
   const { dataDir, secretKey } = tools.config
@@ -78,8 +78,8 @@ async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefine
   const place = secretKey ? 'MUSETTE_SECRET_KEY' : `the key file ${secretKeyPath(dataDir)}`
   note(
     key.missing.length > 0
-      ? 'musette: the key that opens the logins is not here, nor in the backup; run: musette doctor'
-      : `musette: the key that opens the logins is not in the backup; keep a copy of ${place} elsewhere, on paper with: musette key export; without it each account needs: musette login`,
+      ? 'musette: the key that decrypts the logins is neither here nor in the backup; run: musette doctor'
+      : `musette: the key that decrypts the logins is not in the backup; keep a copy of ${place} elsewhere, on paper with: musette key export; without it each account needs: musette login`,
   )
 }
 
@@ -92,11 +92,11 @@ async function verifyFile(tools: Tools<'nothing'>, file: string): Promise<undefi
   line.close()
   const which = file === '-' ? 'the backup' : file
   print(
-    `${which}: ${describeContent(manifest)} of ${manifest.made_at}, each as it was written, also when it is restored; after ${formatDuration(took())}`,
+    `${which}: ${describeContent(manifest)} of ${manifest.made_at}, each as it was written; restored and compared in ${formatDuration(took())}`,
   )
 }
 
-/** Asks for a missing key on the terminal until it is typed right or not at all, and puts it in place. */
+/** Asks for a missing key on the terminal until the user types it correctly or nothing, and stores it. */
 async function promptForKey({ config, signal }: Tools<'nothing'>, keyId: string) {
   const { parsePaperKeys } = await import('../../core/vault/paper-key.ts')
   const { addPaperKeys } = await import('../../program/app/paper-keys.ts')
@@ -109,7 +109,7 @@ async function promptForKey({ config, signal }: Tools<'nothing'>, keyId: string)
       return errorLine(error)
     }
   }
-  const message = `The 17 groups of the key ${keyId}, as musette key export prints them (Enter goes on without)`
+  const message = `The 17 groups of the key ${keyId}, as musette key export prints them (Enter continues without the key)`
   const typed = await promptForText(message, signal, { validate }).catch(() => '')
   signal.throwIfAborted()
   return typed.trim() === '' ? [] : await addPaperKeys(config, typed)
@@ -125,7 +125,7 @@ export const backup = defineFeature({
   jobs: {
     'back-up': {
       attempts: 10, // about an hour and a half: the next scheduled one may be a day away
-      atStart: true, // it reads when the newest one was made
+      atStart: true, // the run itself reads when the newest backup was made
       every: async (config) => {
         const { dir, lookEveryMs } = await scheduleOf(config)
         return dir === undefined ? undefined : lookEveryMs
@@ -138,7 +138,7 @@ export const backup = defineFeature({
           if ((await scheduleOf(app.config)).isDefault) await verifyScheduledBackup(app, input)
           return made
         } catch (error) {
-          // Nobody makes room within the hour, and the next day looks again.
+          // The disk rarely gets room within an hour; the job runs again the next day.
           if (errorCode(error) !== 'backup_no_room') throw error
           app.log.warn(errorLine(error))
           return undefined
@@ -146,9 +146,9 @@ export const backup = defineFeature({
       },
     },
     'verify-backup': {
-      attempts: 2, // the next scheduled one comes a day later
-      atStart: true, // it reads when one was last compared
-      // A week goes by between two that succeed; by default each backup is compared when it is made.
+      attempts: 2, // the job runs again a day later
+      atStart: true, // the run itself reads when a backup was last compared
+      // A successful comparison is due again after a week; a default backup is compared right after it is made.
       every: async (config) => {
         const { dir, isDefault } = await scheduleOf(config)
         return dir === undefined || isDefault ? undefined : DAY

@@ -23,14 +23,14 @@ import { scheduleOf, VERIFY_EVERY_MS } from './settings.ts'
 
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
-/** How long the first backup by default waits for the first sync of a new database, ms: whoever only looks around gets none. */
+/** Delay of the first default backup after the first sync of a new database, ms, so that a short trial makes none. */
 const FIRST_AFTER_MS = DAY / 2
 
 /**
- * Writes a scheduled backup into the folder of the configuration and then removes the oldest ones of this database and line
- * beyond the number to keep; by default none after one that could not be restored. A failure removes none. Returns undefined when there is
- * nothing to do: the next one is not due, which is so after each restart of the daemon; there is no account, or by default only a new one; or
- * another process does it at this moment. Throws as writeBackupFile does, and TransientError `backup_no_folder`, and by default `backup_no_room`.
+ * Writes a scheduled backup into the configured folder, then removes the oldest backups of this database and line beyond the number to
+ * keep. Removes none if the backup fails, or, by default, if a backup could not be restored. Returns undefined if the next backup is not
+ * due (as after each restart of the daemon), if there is no account, by default if the account is new, or if another process is making the
+ * backup. Throws as writeBackupFile does, and TransientError `backup_no_folder`, by default also `backup_no_room`.
  */
 export async function writeScheduledBackup(
   app: Pick<App, 'store' | 'config' | 'log'>,
@@ -46,10 +46,10 @@ export async function writeScheduledBackup(
     if (isDefault && now.getTime() - lineBeganAt.getTime() < FIRST_AFTER_MS) return undefined
     const isRecent = (madeAt: Date) => {
       const ageMs = now.getTime() - madeAt.getTime()
-      // A time in the future was written while the clock was wrong.
+      // A wrong clock wrote a time in the future.
       return ageMs >= 0 && ageMs < everyMs - lookEveryMs / 2
     }
-    // A folder that cannot be read is the failure of a run.
+    // A folder that cannot be read makes the run fail.
     const schedule = { dir, line }
     const isFirst = (await store.read((tx) => findWholeWorkState(tx, 'backup'))).doneAt === null
     const verified = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
@@ -61,7 +61,8 @@ export async function writeScheduledBackup(
     if (!isDue) return undefined
     return withRun(store, RUN, async (tally) => {
       const unfinished = await removeUnfinished(schedule)
-      if (unfinished.length > 0) log.info({ dir, files: unfinished }, 'removed what killed backups left')
+      if (unfinished.length > 0)
+        log.info({ dir, files: unfinished }, 'removed the unfinished files of killed backups')
       if (isDefault) await assertRoom(dir, await findNeededBytes(store, config.databaseUrl))
       const path = join(dir, scheduledName(now, schedule.line))
       const { manifest, bytes, leftOut } = await writeBackupFile(
@@ -69,11 +70,11 @@ export async function writeScheduledBackup(
         { path, signal: input.signal },
       )
       tally.bytes = bytes
-      if (leftOut.length > 0) log.warn({ leftOut }, 'what musette did not make is not in the backup')
+      if (leftOut.length > 0) log.warn({ leftOut }, 'the backup leaves out what musette did not make')
       if (isDefault && isFirst)
         log.info(
           { path, size: formatBytes(bytes) },
-          `made the first backup beside the database; one is made and compared every week, and the newest ${keep} stay; MUSETTE_BACKUP_DIR=off ends it`,
+          `made the first backup beside the database; musette makes and compares a backup every week and keeps the newest ${keep}; MUSETTE_BACKUP_DIR=off ends this`,
         )
       const { removed, ahead } = await removeOldBackups(schedule, {
         keep: isProved ? keep : Infinity,
@@ -83,13 +84,13 @@ export async function writeScheduledBackup(
       if (ahead.length > 0)
         log.warn(
           { dir, files: ahead },
-          'backups whose names lie in the future are left alone: a clock was ahead; remove or rename them',
+          'musette does not touch backups with a future time in their names, made while a clock was fast; remove or rename them',
         )
       const others = await readBackupsOfOthers(schedule)
       if (others.length > 0)
         log.warn(
           { dir, files: others.length, first: others[0] },
-          'backups of other databases, or of this one before a restore, are left alone and do not count; run: musette doctor',
+          'musette neither counts nor removes backups of other databases, or of this one before a restore; run: musette doctor',
         )
       return { counts: { rows: countManifestRows(manifest), bytes } }
     })
@@ -97,9 +98,8 @@ export async function writeScheduledBackup(
 }
 
 /**
- * Restores the newest scheduled backup into a temporary database, and compares all rows, as verifyBackup does. Returns
- * undefined when there is nothing to do: there is no backup, or one was compared in this week, by default the newest one. Throws as
- * verifyBackup does.
+ * Restores the newest scheduled backup into a temporary database and compares all rows, as verifyBackup does. Returns undefined if there is
+ * no backup, or if a backup (by default the newest one) was compared within the last week. Throws as verifyBackup does.
  */
 export async function verifyScheduledBackup(
   app: Pick<App, 'store' | 'config' | 'log'>,
@@ -113,7 +113,7 @@ export async function verifyScheduledBackup(
   if (!newest) return undefined
   const { doneAt, outcome } = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
   const ageMs = doneAt ? input.now().getTime() - doneAt.getTime() : Number.POSITIVE_INFINITY
-  // The job of a week later may come some hours early.
+  // Next week's job may come some hours early.
   const isOfNewest = !isDefault || (doneAt !== null && doneAt >= newest.doneAt)
   if (outcome === 'done' && ageMs >= 0 && ageMs < VERIFY_EVERY_MS - DAY / 2 && isOfNewest) return undefined
   return withRun(store, { ...RUN, resource: 'backup-verify' }, async (tally) => {
@@ -123,7 +123,7 @@ export async function verifyScheduledBackup(
   })
 }
 
-/** Another worker may have the folder: the job is tried again, and may then reach that one. */
+/** Another worker may have the folder; the retry of the job may reach that worker. */
 function noBackupFolder(): TransientError {
   const message =
     'this worker has no folder for backups; set MUSETTE_BACKUP_DIR to the same folder for each process with the role worker'

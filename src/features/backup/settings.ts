@@ -8,23 +8,23 @@ import { COMPLETE } from './backup-name.ts'
 
 const WITHOUT = 'off'
 
-/** How often the newest scheduled backup is restored and compared, ms; after a failure the next one is a day later. */
+/** Interval between comparisons of the newest scheduled backup, ms; after a failure the next one is a day later. */
 export const VERIFY_EVERY_MS = 7 * DAY
 
-/** What is set; scheduleOf has what holds. */
+/** The settings as given; scheduleOf adds the defaults. */
 export const backupSettings = defineSettings({
   variables: {
     MUSETTE_BACKUP_DIR: z
       .union([z.literal(WITHOUT), folder])
       .describe(
-        'the folder for scheduled backups, off for none; unset: backups in the data directory for the embedded Postgres, none for DATABASE_URL',
+        'the folder for scheduled backups, or off; unset: backups in the data directory for the embedded Postgres, none for DATABASE_URL',
       ),
     MUSETTE_BACKUP_EVERY: anyDuration
       .optional()
       .describe('how often the daemon makes a backup; unset: 1d, in the data directory 7d'),
     MUSETTE_BACKUP_KEEP: numberWithin(1, 100_000)
       .optional()
-      .describe('how many scheduled backups stay; unset: 7, in the data directory 2'),
+      .describe('how many scheduled backups to keep; unset: 7, in the data directory 2'),
   },
   async beforeChange(deps, input): ReturnType<BeforeChange> {
     const { dir, keep } = scheduleOf(deps.config)
@@ -43,8 +43,9 @@ export const backupSettings = defineSettings({
 })
 
 /**
- * Returns which backups the daemon makes; `dir` is undefined for none, `keep` the number of files that stay. By default
- * (`isDefault`) they are weekly ones of the embedded Postgres, beside it, which nobody asked for: each is compared, and the mirror goes before.
+ * Returns the schedule of the daemon's backups. `dir` is undefined for none; `keep` is the number of files that stay. The default
+ * (`isDefault`) is a weekly backup beside the embedded Postgres. Nobody asked for it, so each backup is compared, and mirroring has
+ * priority.
  */
 export function scheduleOf(config: Pick<Config, 'features' | 'dataDir' | 'databaseUrl'>) {
   const { dir, everyMs, keep } = backupSettings.of(config)
@@ -54,7 +55,7 @@ export function scheduleOf(config: Pick<Config, 'features' | 'dataDir' | 'databa
     isDefault,
     dir: isDefault ? join(config.dataDir, 'backups') : dir === WITHOUT ? undefined : dir,
     everyMs: interval,
-    /** how often the daemon looks whether one is due: a machine that is off at night is late by a day, not by weeks */
+    /** how often the daemon checks whether a backup is due: if a machine is off at night, the backup is late by a day at most */
     lookEveryMs: Math.min(interval, DAY),
     keep: keep ?? (isDefault ? 2 : 7),
   }

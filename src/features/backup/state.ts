@@ -71,8 +71,8 @@ export const backupState: FeatureState = {
 }
 
 /**
- * Finds the runs that make and verify backups, and the newest backup that lies in the folder now, whatever the runs say; `unreadable` is
- * why the folder cannot be read.
+ * Finds the runs that make and verify backups, and the newest backup in the folder, regardless of the runs. `unreadable`: why the folder
+ * cannot be read.
  */
 async function findBackups(facts: Facts) {
   const { dir } = scheduleOf(facts.config)
@@ -91,10 +91,10 @@ async function findBackups(facts: Facts) {
   return { ...found, made, verified, lineBeganAt }
 }
 
-/** The daemon looks once a day whether the first one is due, half a day after the tables were made. */
+/** Time allowed for the first default backup, ms: the daemon checks once a day, from half a day after the tables were made. */
 const FIRST_WITHIN_MS = 2 * DAY
 
-/** The newest backup that is older than two intervals is late, and so is a comparison after three weeks. */
+/** Reports a backup as late after two intervals, and a comparison as late after three weeks. */
 async function judgeBackups(facts: Facts): Promise<Finding[]> {
   const { now } = facts
   const { dir, isDefault, everyMs } = scheduleOf(facts.config)
@@ -112,12 +112,12 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
   if (made.outcome === 'failed' || made.outcome === 'abandoned') {
     if (made.errorCode === 'backup_no_room') return of(RULES.backup_no_room, `${made.error}; ${last}`)
     const found = `the last backup failed (${made.error ?? made.outcome}); ${last}`
-    // Where a disk is full, another backup on it helps nobody.
+    // Another backup would not fit on a full disk.
     return made.errorCode === 'backup_disk_full'
       ? of(RULES.backup_disk_full, `${found}; make room`)
       : of(RULES.backup_failed, found)
   }
-  // Those of before a restore have another name.
+  // Backups from before a restore have another name.
   if (made.doneAt && made.doneAt > lineBeganAt && !newest) {
     const why = 'it was removed, or this machine does not see the folder'
     const found = `the folder holds no backup of this database, although one was made at ${made.doneAt.toISOString()}`
@@ -126,27 +126,27 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
   const isNew = now.getTime() - lineBeganAt.getTime() < FIRST_WITHIN_MS
   if (!newest && isDefault && (isNew || (await facts.statuses()).length === 0))
     return [ok(`${dir}: ${last}; a daemon makes the first one when the mirror is a day old`)]
-  if (!newest) return of(RULES.backup_missing, 'there is no backup yet; a daemon that runs makes one')
+  if (!newest) return of(RULES.backup_missing, 'there is no backup yet; a running daemon makes one')
   if (ageOf(since) > 2 * everyMs) {
     const due = `one is due every ${formatDuration(everyMs)}`
     return of(RULES.backup_late, `the last backup is ${formatAge(newest.doneAt, now)} old, and ${due}`)
   }
   if (verified.outcome === 'failed') {
-    const found = `the last backup that was to be restored and compared could not be (${verified.error})`
+    const found = `the last restore and comparison of a backup failed (${verified.error})`
     return of(RULES.backup_unproved, `${found}; ${last}`)
   }
   const unprovedMs = ageOf(verified.doneAt)
   if (unprovedMs > 3 * VERIFY_EVERY_MS) {
-    const found = `no backup was restored and compared for ${formatDuration(unprovedMs)}`
+    const found = `no backup has been restored and compared for ${formatDuration(unprovedMs)}`
     return of(RULES.backup_unproved, `${found}, and one is due every week; ${last}`)
   }
   const proved = verified.doneAt
     ? `one was restored and compared ${formatAge(verified.doneAt, now)} ago`
     : undefined
-  return [ok(`${dir}: ${last}; ${proved ?? 'none was restored and compared yet'}`)]
+  return [ok(`${dir}: ${last}; ${proved ?? 'none has been restored and compared yet'}`)]
 }
 
-/** Checks that scheduled backups can be written, that the last one was made lately and did not fail, and that its file can be read. */
+/** Checks that scheduled backups can be written, that the last one is recent and did not fail, and that its file can be read. */
 async function diagnose({ config, mirror, listed: list }: CheckContext): Promise<readonly Finding[]> {
   const { dataDir, databaseUrl, secretKey } = config
   const { dir, isDefault } = scheduleOf(config)
@@ -171,7 +171,7 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
     ]
   const [backups, data] = [await readDevice(dir), await readDevice(dataDir)]
   if (backups === undefined || backups !== data) return listed
-  // A backup on the disk of the embedded database is lost together with it; whoever sets no folder is told with the key.
+  // A backup on the same disk as the embedded database is lost with it. Users without a set folder get this advice with the key.
   const lost = `${dir} is on the same disk as the database, and is lost with it; copy the backups elsewhere, or set MUSETTE_BACKUP_DIR to another disk`
   const isBeside = databaseUrl === undefined && !isDefault
   const beside = isBeside ? [warning(lost, `df ${quoteShell(dir)}`)] : []
@@ -180,13 +180,15 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
   return [...listed, ...beside, makeFinding(RULES.key_beside_backups, both)]
 }
 
-/** Reads the number of the disk of a folder; undefined when there is no folder. */
+/** Reads a folder's device number; returns undefined if the folder does not exist. */
 async function readDevice(dir: string): Promise<number | undefined> {
   const folder = await openFolder(dir).catch(orMissing)
   return folder && closeAfter(folder, async (opened) => (await opened.stats()).dev)
 }
 
-/** Finds the last complete scheduled backup that lies in the folder now, and when one was last restored and compared; null when none are configured. */
+/**
+ * Finds the newest complete scheduled backup in the folder, and the time of the last comparison; returns null if no folder is configured.
+ */
 async function findStatus(facts: Facts, finding: Finding | undefined) {
   const { dir } = scheduleOf(facts.config)
   if (dir === undefined) return null
@@ -203,7 +205,7 @@ async function findStatus(facts: Facts, finding: Finding | undefined) {
   }
 }
 
-/** Finds the other databases and lines with backups in a folder. */
+/** Finds the other databases and lines that have backups in a folder. */
 async function readForeignBackups(
   dir: string,
   { identity, line }: DatabaseIdentity,
@@ -235,9 +237,9 @@ export const backupGauges = defineGauges({
   helps: {
     '': {
       musette_backup_age_seconds:
-        'Seconds since the last scheduled backup was complete; no line while there is none.',
+        'Seconds since the last scheduled backup was completed; no line while there is none.',
       musette_backup_seconds:
-        'Seconds that the last complete scheduled backup took; no line while there is none.',
+        'Duration of the last complete scheduled backup, seconds; no line while there is none.',
       musette_backup_bytes: 'Size of the last complete scheduled backup; no line while there is none.',
       musette_backup_failed:
         'Whether the newest scheduled backup that ended failed (1) or not (0); no line while there is none.',
@@ -248,7 +250,7 @@ export const backupGauges = defineGauges({
     },
   },
   async read(facts) {
-    // Age and size are those of the actual file, not of its row.
+    // Age and size come from the file, not from its row.
     const { newest, made, verified } = await facts.once(findBackups)
     return [
       {

@@ -20,11 +20,11 @@ it('is restored on a bare machine by one command, row for row; both commands men
   const keyFile = join(rig.dataDir, 'secret.key')
   await queryOnce(rig.databaseUrl, 'create index mine on training.activities (name)')
   const { stderr } = await rig.musette(['backup', file])
-  expect(stderr).toMatch(/\d+ tables with [\d,]+ rows are in .*mirror\.tar, [\d.]+ [kM]B/)
+  expect(stderr).toMatch(/wrote \d+ tables with [\d,]+ rows to .*mirror\.tar, [\d.]+ [kM]B/)
   expect(stderr).toContain(
-    `the key that opens the logins is not in the backup; keep a copy of the key file ${keyFile}`,
+    `the key that decrypts the logins is not in the backup; keep a copy of the key file ${keyFile}`,
   )
-  const sentence = 'is not of musette and is not in the backup; copy it with pg_dump'
+  const sentence = "is not musette's and is not in the backup; copy it with pg_dump"
   expect(stderr).toContain(`musette: index training.mine ${sentence}`)
   expect(stderr.split(sentence)).toHaveLength(2)
   expect((await stat(file)).mode & 0o777).toBe(0o600)

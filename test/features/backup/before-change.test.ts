@@ -99,7 +99,7 @@ it.each([
     await spoil(url, dir)
     const before = await version()
     const refused = await runVerb(['migrate'], { env })
-    expect(refused.stderr).toContain('no backup could be made before its change')
+    expect(refused.stderr).toContain('the backup before its migration failed')
     expect(refused.code).toBe(2)
     expect(await version()).toBe(before)
     if (what === 'cannot be restored') return expect(await readdir(dir)).toEqual([])
@@ -124,6 +124,6 @@ it('the embedded Postgres is backed up before any verb brings it to this version
   const env = { DATABASE_URL: '', MUSETTE_DATA_DIR: dataDir }
   const listed = await runVerb(['accounts'], { env })
   expect(listed, listed.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('default') })
-  expect(listed.stderr).toContain('the database is backed up before this newer version changes it')
+  expect(listed.stderr).toContain('backing up the database before this newer version migrates it')
   expect(await readdir(join(dataDir, 'backups'))).toHaveLength(1)
 })

@@ -44,7 +44,7 @@ backup_no_room | ${run('backup', '1 second', 'failed')}; update training.sync_ru
 backup_gone | in an empty folder ${run('backup', '0 seconds', 'done')} | the folder holds no backup of this database | musette backup ${folder}/none/by-hand.tar
 backup_late | every moment | and one is due every 0.0 s | ${byHand}
 backup_unproved | ${run('backup-verify', '1 second', 'failed')} | could not be (failed) | ${verify}
-backup_unproved | ${without('backup-verify')}; ${run('backup-verify', '22 days', 'done')} | no backup was restored and compared for 22 d | ${verify}`
+backup_unproved | ${without('backup-verify')}; ${run('backup-verify', '22 days', 'done')} | no backup has been restored and compared for 22 d | ${verify}`
   },
   elsewhere: ['backups_of_others', 'key_beside_backups'],
 }

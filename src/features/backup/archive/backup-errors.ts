@@ -7,20 +7,20 @@ import {
   TransientError,
 } from '../../../kit/errors.ts'
 
-/** Makes the error for a changed archive; `where` names the difference. */
+/** Makes the error for a changed archive; `where` names the place of the damage. */
 export function damaged(where: string, cause?: unknown): MusetteError {
   const message = `the backup is damaged (${where}); nothing is restored; use another backup`
   return new MusetteError('backup_damaged', message, { cause })
 }
 
 export function newerBackup(version: string): ConfigError {
-  const message = `the backup was made by musette ${version}, which is newer than this one; install that version or a later one`
+  const message = `the backup was made by musette ${version}, a newer version than this one; install that version or a later one`
   return new ConfigError('backup_newer', message)
 }
 
 type Action = 'read' | 'write'
 
-/** Does work on a file or folder, and throws an error of the file system with the path and the remedy; other errors stay as they are. */
+/** Runs work on a file or folder. Maps a file system error to an error with the path and the remedy; rethrows any other error. */
 export async function onDisk<T>(action: Action, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -29,11 +29,11 @@ export async function onDisk<T>(action: Action, path: string, work: () => Promis
   }
 }
 
-/** Turns an error of the file system into one with the path and the remedy; other errors stay as they are. */
+/** Maps a file system error to an error with the path and the remedy; returns any other error unchanged. */
 export function mapFileError(error: unknown, action: Action, path: string): unknown {
   if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
   if (isDiskFull(error)) {
-    const message = `${path} cannot be written: the disk is full (${errorCode(error)}); nothing is kept of this backup; make room, or name a file on another disk`
+    const message = `${path} cannot be written: the disk is full (${errorCode(error)}); no part of this backup is kept; make room, or name a file on another disk`
     return new TransientError('backup_disk_full', message, { cause: error })
   }
   const message = `${path} cannot be ${action === 'read' ? 'read' : 'written'} (${errorLine(error)}); name another file, or check its owner and mode`

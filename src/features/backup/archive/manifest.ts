@@ -2,39 +2,39 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { formatCount } from '../../../kit/text.ts'
 
-/** The version of the archive's layout; restore reads this one only. */
+/** Version of the archive's layout; restore reads no other version. */
 export const FORMAT = 1
 
 /** The first entry of an archive. */
 export const MANIFEST = 'manifest.json'
-/** What loads the archive without musette: statements for psql, and the script that runs them. They follow the manifest. */
+/** Load the archive without musette: SQL statements for psql, and the script that runs psql. Both entries follow the manifest. */
 export const PLAIN_SQL = 'restore.sql'
 export const PLAIN_SCRIPT = 'restore.sh'
-/** The last entry: a line for each entry before it, as `sha256sum` writes them. */
+/** The last entry: one line for each earlier entry, in the format of `sha256sum`. */
 export const CHECKSUMS = 'SHA256SUMS'
 
-/** The size of a part before it is compressed, bytes: few entries, and little memory for the parts that are in work. */
+/** Size of a part before compression, bytes. Larger parts need more memory; smaller parts make more entries. */
 export const PART_BYTES = 4 * 1024 * 1024
 
-// The names become SQL, quoted, and names of entries.
+// Each name becomes a quoted SQL name and part of entry names.
 const tableName = z.string().regex(/^(training|musette)\.\w+$/)
 
-/** What the first entry of an archive says about the rest. */
+/** The content of the manifest. */
 export const manifestSchema = z.object({
   format: z.literal(FORMAT),
-  /** the version of musette that made it */
+  /** version of musette that made the archive */
   musette: z.string(),
-  /** the moment of the snapshot */
+  /** time of the snapshot */
   made_at: z.iso.datetime(),
-  /** which database it is of; undefined before databases had an identity */
+  /** the database that was backed up; undefined if its version had no identity yet */
   database: z.object({ identity: z.uuid(), line: z.uuid() }).optional(),
-  /** the migrations of the database, each as the moment it was generated, ms since 1970 */
+  /** the database's migrations, each as the time when it was generated, ms since 1970 */
   migrations: z.array(z.int()).min(1),
-  /** in an order in which they can be restored; the numbers of rows are those of the snapshot */
+  /** the tables in restore order, with their row counts in the snapshot */
   tables: z.array(
     z.object({ name: tableName, columns: z.array(z.string()).min(1), rows: z.int().nonnegative() }),
   ),
-  /** the next numbers of identity columns */
+  /** the states of the identity columns' sequences */
   sequences: z.array(
     z.object({ name: tableName, last_value: z.string().regex(/^-?\d{1,19}$/), is_called: z.boolean() }),
   ),
@@ -42,25 +42,25 @@ export const manifestSchema = z.object({
 
 export type Manifest = z.output<typeof manifestSchema>
 
-/** What a manifest of any layout says. */
+/** The members that a manifest of every layout has. */
 export const anyManifestSchema = z.object({ format: z.int(), musette: z.string() })
 
-/** Returns how many rows an archive holds. */
+/** Returns the number of rows in an archive. */
 export function countManifestRows({ tables }: Pick<Manifest, 'tables'>): number {
   return tables.reduce((sum, { rows }) => sum + rows, 0)
 }
 
-/** Says for a person how much an archive holds. */
+/** Describes the size of an archive in words. */
 export function describeContent({ tables }: Pick<Manifest, 'tables'>): string {
   return `${tables.length} tables with ${formatCount(countManifestRows({ tables }))} rows`
 }
 
-/** Returns the name of a part of a table; parts count from 1. */
+/** Returns the entry name of a table's part; the first part is 1. */
 export function partName(table: string, part: number): string {
   return `${table}/${String(part).padStart(6, '0')}.copy.gz`
 }
 
-/** Makes an entry's line of the checksums. */
+/** Makes the checksum line of an entry. */
 export function makeChecksum({ name, bytes }: { name: string; bytes: Uint8Array }): string {
   return `${createHash('sha256').update(bytes).digest('hex')}  ${name}\n`
 }

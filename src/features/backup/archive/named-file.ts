@@ -7,12 +7,12 @@ import { closeAfter } from '../../../kit/release-stack.ts'
 import { openBackup } from '../backup-folder.ts'
 import { mapFileError } from './backup-errors.ts'
 
-/** Large enough for few reads of a file of gigabytes. */
+/** Bytes per read: large, so that a file of gigabytes needs few reads. */
 const READ_BYTES = 1024 * 1024
 
 /**
- * Runs work that writes a file of mode 0600, which gets its name when the work has ended well; an older file of that name is then replaced,
- * and a link, too. With `byHand` it writes to what a person names: the target of a link, so that the link stays, a pipe, or a device.
+ * Runs work that writes a file of mode 0600. The file gets its name after the work succeeds, and replaces an older file or a link of that
+ * name. With `byHand` the work writes straight to the path that a person typed: the target of a link (the link stays), a pipe, or a device.
  */
 export async function writeTarget<T>(
   path: string,
@@ -36,7 +36,7 @@ export async function writeTarget<T>(
   })
 }
 
-/** Reads a backup in pieces: a plain file, or with `byHand` what a person names, also a link or a pipe. Throws ConfigError `backup_file`. */
+/** Reads a backup in chunks. Accepts only a plain file; with `byHand` also a link or a pipe. Throws ConfigError `backup_file`. */
 export async function* readBackupFile(path: string, { byHand = false } = {}): AsyncGenerator<Buffer> {
   try {
     const how = { highWaterMark: READ_BYTES }

@@ -5,15 +5,17 @@ import { PART_BYTES } from './manifest.ts'
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
-/** Parts in work at a time: as many as Node has threads for it. */
+/** Maximum number of parts compressed at a time: the size of Node's thread pool. */
 const AT_ONCE = 4
-/** The share of the level 1 size at which bytes count as compressed already, such as raw documents: packing those again takes long. */
+/**
+ * Part size after level 1 compression, as a share, above which the part is stored uncompressed: compressing raw documents again takes long.
+ */
 const WORTH = 0.9
 const PROBE_BYTES = 64 * 1024
-/** Results come in pieces of this size; with Node's 16 kB the threads would wait for the event loop most of the time. */
+/** Size of zlib's output chunks, bytes; with Node's 16 kB the threads would mostly wait for the event loop. */
 const CHUNK_BYTES = 1024 * 1024
 
-/** Cuts a stream of bytes into compressed parts, each of them a whole gzip file. Several are compressed at the same time. */
+/** Cuts a byte stream into compressed parts, each a complete gzip file. Compresses several parts at the same time. */
 export function compressParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   return mapInOrder(cutInto(chunks, PART_BYTES), async (part) => {
     const probe = await compress(part.subarray(0, PROBE_BYTES), { level: 1 })
@@ -23,8 +25,8 @@ export function compressParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buf
 }
 
 /**
- * Decompresses parts, several at the same time. One that is damaged, or larger than a part is, throws what `asDamage` makes of the
- * error of zlib.
+ * Decompresses parts, several at the same time. If a part is damaged or larger than PART_BYTES, throws the error that `asDamage` makes from
+ * the zlib error.
  */
 export function decompressParts(parts: AsyncIterable<Buffer>, asDamage: (error: unknown) => Error) {
   return mapInOrder(parts, async (part) => {
@@ -41,7 +43,7 @@ async function* mapInOrder<T, R>(items: AsyncIterable<T>, work: (item: T) => Pro
   const running: Promise<R>[] = []
   for await (const item of items) {
     const result = work(item)
-    // It is awaited later, and not at all after an earlier failure.
+    // The result is awaited later, or never if an earlier part failed.
     result.catch(() => undefined)
     running.push(result)
     if (running.length >= AT_ONCE) yield await (running.shift() as Promise<R>)

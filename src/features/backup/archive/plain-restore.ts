@@ -4,7 +4,7 @@ import { makeBeginLine } from '../database/load-tables.ts'
 import { quoteColumns, quoteName } from '../database/tables.ts'
 import type { Manifest } from './manifest.ts'
 
-/** The script, which needs a shell, sha256sum or shasum, gunzip and psql. */
+/** The script; it needs a shell, sha256sum or shasum, gunzip and psql. */
 export const SCRIPT = `#!/bin/sh
 # Loads this backup of musette into an empty database of any Postgres from 14 on, without musette, all of it or nothing:
 #   mkdir backup && tar -xf FILE -C backup && sh backup/restore.sh postgres://user@host:5432/database
@@ -19,11 +19,11 @@ if command -v sha256sum > /dev/null; then sha256sum -c SHA256SUMS > /dev/null; e
 exec psql "$1" --no-psqlrc --quiet --single-transaction --set ON_ERROR_STOP=1 --file restore.sql > /dev/null
 `
 
-/** Depends on a function of ours, which a plain database has not. */
+/** True for an object that depends on a function of ours, which a plain database does not have. */
 const NEEDS_OUR_FUNCTION = `EXISTS (SELECT FROM pg_depend d JOIN pg_proc p ON p.oid = d.refobjid
   WHERE d.refclassid = 'pg_proc'::regclass AND d.objid = x.oid AND p.pronamespace::regnamespace::text IN ('training', 'musette'))`
 
-/** The tables ($1, quoted) in order; `name` unchanged, because regclass would shorten it. */
+/** The tables ($1, quoted) in order; `name` as given, because regclass would shorten it. */
 const TABLES = `(SELECT name, name::regclass AS oid, place FROM unnest($1::text[]) WITH ORDINALITY AS given (name, place)) t`
 
 const CREATE = `SELECT 'CREATE TABLE ' || t.name || E' (\\n  ' || string_agg(quote_ident(attname) || ' ' || format_type(atttypid, atttypmod)
@@ -33,7 +33,7 @@ const CREATE = `SELECT 'CREATE TABLE ' || t.name || E' (\\n  ' || string_agg(quo
   FROM ${TABLES} JOIN pg_attribute ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped
   GROUP BY t.place, t.name ORDER BY t.place`
 
-// Of each table its constraints, indexes and comments; others' keys are referred to, so those come first.
+// The constraints, indexes and comments of the tables. Primary and unique keys come first, because foreign keys refer to them.
 const COMPLETE = `SELECT line FROM (
     SELECT t.place, 1 AS kind, (contype = 'f')::int AS rank, conname AS name,
       'ALTER TABLE ' || t.name || ' ADD CONSTRAINT ' || quote_ident(conname) || ' ' || pg_get_constraintdef(x.oid) || ';' AS line
@@ -53,14 +53,14 @@ const COMPLETE = `SELECT line FROM (
 
 const LINE_FUNCTIONS = ['begin_line', 'cluster', 'lock_feed']
 
-/** Our functions by name ($1), of which those give the plain database its line and go away afterwards. */
+/** Our functions by name ($1). They begin the plain database's line and are dropped afterwards. */
 const FUNCTIONS = `SELECT pg_get_functiondef(oid) || ';' AS line FROM pg_proc
   WHERE pronamespace = 'musette'::regnamespace AND proname = ANY ($1::text[])`
 
 /**
- * Finds the statements for psql, in the folder into which the archive was unpacked, that make these tables in a plain Postgres: their
- * columns with types, keys, checks, indexes and comments. Defaults, triggers, views, and what needs a function of ours are left out: a
- * reader of the rows needs none of them.
+ * Returns the psql statements that make these tables in a plain Postgres, with column types, keys, checks, indexes and comments. psql must
+ * run in the folder of the unpacked archive. Leaves out defaults, triggers, views and whatever needs a function of ours: readers of the
+ * rows do not need them.
  */
 export async function findPlainSql(tx: Tx, { tables, sequences, made_at }: Manifest): Promise<string> {
   const names = tables.map(({ name }) => quoteName(name))

@@ -19,8 +19,8 @@ import { type Entry, readEntries } from './tar.ts'
 export type Archive = Awaited<ReturnType<typeof openArchive>>
 
 /**
- * Opens an archive as writeBackup writes it; its bytes are read once, from the first to the last. Throws ConfigError
- * `not_a_backup` and `backup_newer`, MusetteError `backup_damaged` and `backup_cut_off`.
+ * Opens an archive that writeBackup wrote; reads its bytes once, from first to last. Throws ConfigError `not_a_backup` and `backup_newer`,
+ * MusetteError `backup_damaged` and `backup_cut_off`.
  */
 export async function openArchive(source: AsyncIterable<Buffer>) {
   const entries = readEntries(source)
@@ -39,7 +39,7 @@ export async function openArchive(source: AsyncIterable<Buffer>) {
   if (ahead?.name !== MANIFEST) throw notABackup()
   const manifest = await readManifest(ahead, entries)
   await advance()
-  // What loads the archive without this program; archives of earlier versions have neither.
+  // Skip the files for a restore without musette; archives of earlier versions do not have them.
   for (const name of [PLAIN_SQL, PLAIN_SCRIPT]) if (ahead?.name === name) await advance()
 
   async function* parts(table: string): AsyncGenerator<Buffer> {
@@ -48,10 +48,10 @@ export async function openArchive(source: AsyncIterable<Buffer>) {
       yield ahead.bytes
       await advance()
     }
-    // A table without rows also has a part.
+    // Even a table without rows has a part.
     if (part === 1) throw damaged(`${ahead?.name ?? 'its end'} comes before ${partName(table, part)}`)
   }
-  /** Throws MusetteError `backup_damaged` unless everything read is unchanged and the archive ends here. */
+  /** Throws MusetteError `backup_damaged` unless all checksums match and the archive ends here. */
   const verify = async () => {
     if (ahead?.name !== CHECKSUMS) throw damaged(`${ahead?.name ?? 'its end'} comes too early`)
     if (ahead.bytes.toString('latin1') !== checksums) throw damaged('its checksums differ')
@@ -59,11 +59,11 @@ export async function openArchive(source: AsyncIterable<Buffer>) {
   }
   return {
     manifest,
-    /** Reads the COPY data of a table, in pieces that may end anywhere; to be read in the order of the manifest. */
+    /** Reads a table's COPY data in chunks that may end anywhere. Call it for each table in the order of the manifest. */
     tableBytes: (table: string) =>
       decompressParts(parts(table), (error) => damaged(`a part of ${table}`, error)),
     verify,
-    /** Reads and verifies the rest: when rows cannot be loaded, it tells whether the archive is the reason. */
+    /** Reads and verifies the rest of the archive. Call it after rows could not be loaded: it throws if the archive is damaged. */
     async verifyRest(signal: AbortSignal) {
       while (ahead && ahead.name !== CHECKSUMS) {
         signal.throwIfAborted()
@@ -79,7 +79,7 @@ function notABackup(): ConfigError {
   return new ConfigError('not_a_backup', message)
 }
 
-/** Reads the manifest. One that says a later layout is damaged when the checksums, which come last, contradict it. */
+/** Reads the manifest. If the manifest has a later layout but contradicts the checksums at the end, the archive is damaged, not newer. */
 async function readManifest(entry: Entry, rest: AsyncIterable<Entry>): Promise<Manifest> {
   try {
     return parseManifest(entry.bytes)
@@ -89,7 +89,7 @@ async function readManifest(entry: Entry, rest: AsyncIterable<Entry>): Promise<M
   }
 }
 
-/** Tells whether an entry differs from the checksums of an archive; a later layout may have no readable ones. */
+/** Reports whether an entry contradicts the archive's checksums. An archive of a later layout may have no readable checksums. */
 async function isContradicted(entry: Entry, rest: AsyncIterable<Entry>): Promise<boolean> {
   try {
     for await (const { name, bytes } of rest)

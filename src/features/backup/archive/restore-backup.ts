@@ -21,9 +21,9 @@ import { countManifestRows, type Manifest } from './manifest.ts'
 import type { Archive } from './read-archive.ts'
 
 /**
- * Restores a backup into an empty database, in one transaction: creates the tables of the backup's version, loads and verifies them, and
- * migrates them to this version. After an error the database is unchanged. Throws ConfigError `restore_not_empty`, `backup_newer`,
- * `backup_unknown` and as migrate, the errors of the archive and of the store, and the signal's reason; with `compare` also MusetteError
+ * Restores a backup into an empty database in one transaction: creates the tables of the backup's version, loads and verifies their rows,
+ * and migrates them to this version. On an error the database stays unchanged. Throws ConfigError `restore_not_empty`, `backup_newer`,
+ * `backup_unknown`, migrate's errors, the errors of the archive and of the store, and the signal's reason; with `compare` also MusetteError
  * `backup_differs`.
  */
 export async function restoreBackup(
@@ -36,7 +36,7 @@ export async function restoreBackup(
     compare?: boolean
     /** the folder of the migrations, for tests */
     folder?: string
-    /** shows how far it is; it takes another connection */
+    /** reports the progress; uses another connection */
     onProgress?: ((now: CopyProgress) => void) | undefined
   },
 ): Promise<void> {
@@ -44,11 +44,11 @@ export async function restoreBackup(
   const known = await readMigrations(folder)
   const version = await blameDamage(input, () => checkVersion(archive.manifest, known))
   await withMigrationLock({ ...deps, ...input }, async (client) => {
-    // The bytes may come slowly, as from another machine.
+    // The bytes may arrive slowly, for example from another machine.
     await client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
     const { version: present } = await findVersion(client, folder)
     await lockEmptyTables(client)
-    // A plain table is loaded faster than a partitioned one, and compared in the order of the archive.
+    // A plain table loads faster than a partitioned one, and its rows are compared in the order of the archive.
     if (present > version || (await client.query(PARTITIONS)).rowCount) await dropEmptyTables(client)
     await applyMigrations(client, { folder, upTo: version })
     const digests = new Map<string, Hash>()
@@ -64,7 +64,7 @@ export async function restoreBackup(
 
 const PARTITIONS = `SELECT FROM pg_inherits WHERE inhparent IN (to_regclass('training.samples'), to_regclass('training.fit_records'))`
 
-/** Errors of an archive that another version made, and of rows that Postgres refuses; damage may be the reason for all of them. */
+/** Errors that damage can cause: a backup of an unknown or later version, or rows that Postgres refuses. */
 const MAY_BE_DAMAGE: ReadonlySet<string> = new Set([
   'backup_newer',
   'backup_unknown',
@@ -74,7 +74,9 @@ const MAY_BE_DAMAGE: ReadonlySet<string> = new Set([
 ])
 const BAD_COPY_FILE_FORMAT = '22P04'
 
-/** Runs a step with an archive. When it fails and the archive proves to be damaged, throws that in the place of the error. */
+/**
+ * Runs a step with an archive. If the step fails and the archive turns out to be damaged, throws the damage instead of the step's error.
+ */
 async function blameDamage<T>(
   { archive, signal }: { archive: Archive; signal: AbortSignal },
   step: () => T | Promise<T>,
@@ -90,7 +92,7 @@ async function blameDamage<T>(
   }
 }
 
-/** Loads all tables; what of a table is loaded goes into its digest, if it has one. */
+/** Loads all tables. Adds a table's bytes to its digest, if it has one. */
 async function loadTables(
   client: pg.ClientBase,
   input: Parameters<typeof restoreBackup>[1] & { log: Logger; digests: ReadonlyMap<string, Hash> },
@@ -104,14 +106,14 @@ async function loadTables(
       : `the table ${name}`
     if (missing !== undefined) throw unknownBackup(musette, missing)
   }
-  // New files for the empty tables: Postgres may then write rows as frozen, and without a log where no replica needs one. New
-  // ones also for the sequences, because a setval is not taken back with its transaction.
+  // TRUNCATE gives the empty tables new files, so Postgres may write frozen rows, and without WAL unless a replica needs it. New files also
+  // for the sequences, because a rollback does not undo a setval.
   await client.query(`TRUNCATE ${tables.map(({ name }) => quoteName(name)).join(', ')} RESTART IDENTITY`)
-  // The rows hold already what the triggers would write.
+  // The rows already contain what the triggers would write.
   const enableTriggers = await disableTriggers(client)
   const total = countManifestRows({ tables })
   const store = openStore({ log }, { connectionString, maxConnections: 1 })
-  // A binary COPY gathers 1,000 rows in the server's memory, of whatever size; with a volatile condition it inserts each at once.
+  // A binary COPY buffers 1,000 rows of any size in the server's memory; with a volatile condition it inserts each row at once.
   const wide = await findWideTables(client)
   const watch = onProgress && (await watchCopy(store, client, { onProgress, total }))
   try {
@@ -138,13 +140,13 @@ async function* digested(chunks: AsyncIterable<Buffer>, digest: Hash | undefined
   }
 }
 
-/** Reads the loaded tables that have a digest once more. Throws MusetteError `backup_differs`. */
+/** Reads the loaded tables with a digest again and compares them. Throws MusetteError `backup_differs`. */
 async function compareTables(
   client: pg.ClientBase,
   { tables }: Manifest,
   digests: ReadonlyMap<string, Hash>,
 ): Promise<void> {
-  // Else a large table may be read from its middle on.
+  // Otherwise Postgres may start the scan of a large table in its middle.
   await client.query('SET LOCAL synchronize_seqscans = off')
   for (const table of tables) {
     const loaded = digests.get(table.name)?.digest('hex')
@@ -152,7 +154,7 @@ async function compareTables(
     const digest = createHash('sha256')
     for await (const chunk of copyOut(client, quoteColumns(table)).chunks) digest.update(chunk)
     if (digest.digest('hex') !== loaded) {
-      const message = `the rows of ${table.name} are others in a restored database than in the backup, whose checksums are right; make a new backup, keep this one, and report it`
+      const message = `the restored rows of ${table.name} differ from the backup, although its checksums are right; make a new backup, keep this one, and report it`
       throw new MusetteError('backup_differs', message)
     }
   }
@@ -163,7 +165,7 @@ function unknownBackup(version: string, what: string): ConfigError {
   return new ConfigError('backup_unknown', message)
 }
 
-/** Returns the version of a backup: its last migration. Throws ConfigError unless this program has all of its migrations. */
+/** Returns the version of a backup: its last migration. Throws ConfigError unless this program knows all of the backup's migrations. */
 function checkVersion({ migrations, musette }: Manifest, known: readonly number[]): number {
   const version = Math.max(...migrations)
   if (version > Math.max(...known)) throw newerBackup(musette)

@@ -5,22 +5,22 @@ import { damaged } from './backup-errors.ts'
 export type Entry = { name: string; bytes: Buffer }
 
 const BLOCK = 512
-/** Two empty blocks end a tar archive. */
+/** A tar archive ends with two empty blocks. */
 export const ARCHIVE_END = Buffer.alloc(2 * BLOCK)
-/** Far more than a part or a manifest has, and little enough to be held in memory. */
+/** Maximum size of an entry, bytes: far more than a part or a manifest has, and small enough for memory. */
 const LARGEST = 64 * 1024 * 1024
 const NAME_BYTES = 100
 
-/** Makes an entry of a tar archive (ustar, a plain file of mode 0600) with its padding; `time` in whole seconds since 1970. */
+/** Makes an entry of a tar archive (ustar, a plain file of mode 0600) with its padding; `time` is in whole seconds since 1970. */
 export function makeEntry({ name, bytes }: Entry, time: number): Buffer {
   const padding = Buffer.alloc(paddingOf(bytes.length))
   return Buffer.concat([makeHeader({ name, size: bytes.length, time }), bytes, padding])
 }
 
 /**
- * Reads the entries of an archive as `makeEntry` makes them. Every byte is checked, also those of headers and padding, which
- * tar programs ignore: a changed one, a missing one and one too many throw MusetteError `backup_damaged`, an early end
- * `backup_cut_off`. The content of an entry is not checked.
+ * Reads the entries of an archive that `makeEntry` made. Checks every byte of the headers and the padding, which tar programs ignore.
+ * Throws MusetteError `backup_damaged` for a changed, missing or extra byte, and `backup_cut_off` if the archive ends early. Does not check
+ * the content of an entry.
  */
 export async function* readEntries(source: AsyncIterable<Buffer>): AsyncGenerator<Entry> {
   const read = makeReader(source)
@@ -45,7 +45,7 @@ function makeHeader({ name, size, time }: { name: string; size: number; time: nu
   header.write(octal(0, 7), 116)
   header.write(octal(size, 11), 124)
   header.write(octal(time, 11), 136)
-  // The sum is computed with spaces in its own place.
+  // The checksum is computed with spaces in its own field.
   header.write('        0', 148)
   header.write('ustar\0' + '00', 257, 'latin1')
   header.write(octal(0, 7), 329)
@@ -68,7 +68,7 @@ function paddingOf(size: number): number {
   return (BLOCK - (size % BLOCK)) % BLOCK
 }
 
-/** Makes the function that returns exactly the next `size` bytes of a source, and throws `backup_cut_off` when it has fewer. */
+/** Returns a function that reads exactly the next `size` bytes of a source, or throws `backup_cut_off` if fewer are left. */
 function makeReader(source: AsyncIterable<Buffer>) {
   const chunks = source[Symbol.asyncIterator]()
   let held: Buffer[] = []

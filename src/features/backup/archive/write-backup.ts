@@ -32,7 +32,9 @@ type BackupOptions = {
   older?: BackupTable[]
 }
 
-/** Writes a backup to a file, see writeTarget. Throws as writeBackup does, TransientError `backup_disk_full` and ConfigError `backup_file`. */
+/**
+ * Writes a backup to a file, see writeTarget. Throws writeBackup's errors, TransientError `backup_disk_full` and ConfigError `backup_file`.
+ */
 export async function writeBackupFile(
   deps: { store: Store; now: Clock },
   { path, byHand = false, ...rest }: { path: string; byHand?: boolean } & BackupOptions,
@@ -45,15 +47,15 @@ export async function writeBackupFile(
 export type BackupReport = {
   manifest: Manifest
   bytes: number
-  /** foreign objects in our schemas, as findForeignParts names them; they are not in the archive */
+  /** foreign objects in our schemas, named as by findForeignParts; the archive does not contain them */
   leftOut: string[]
 }
 
 /**
- * Writes all tables of schemas `training` and `musette` as they are at one moment, while others read and write, and what loads them
- * without musette; `write` gets the archive in pieces, the next one when it has resolved. `older` are the tables of a database of an older
- * version. `onProgress` takes a second connection of the store. Throws
- * ConfigError as checkSchema does, the store's errors, those of `write`, and the signal's reason.
+ * Writes a snapshot of all tables of the schemas `training` and `musette`, while others read and write, and the files for a restore without
+ * musette. Passes the archive to `write` in pieces and awaits each call. `older`: the tables of a database of an older version.
+ * `onProgress` uses a second connection of the store. Throws ConfigError as checkSchema does, the store's errors, the errors of `write`,
+ * and the signal's reason.
  */
 export async function writeBackup(
   deps: { store: Store; now: Clock },
@@ -63,7 +65,7 @@ export async function writeBackup(
   let watch: CopyWatch | undefined
   try {
     return await deps.store.read(async (tx) => {
-      // Before any other query: all of them then see what a migration did before, and none changes a table until the end.
+      // Lock before any other query: the queries then see every finished migration, and no migration changes a table until the end.
       const names = tables.map(({ name }) => quoteName(name))
       await tx.client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS SHARE MODE`)
       if (!older) await checkSchema(tx)
@@ -81,7 +83,7 @@ export async function writeBackup(
       return { manifest, bytes: await archive.end(), leftOut: await findForeignParts(tx, tables) }
     })
   } catch (error) {
-    // A COPY that was stopped has lost its connection, which is not the reason.
+    // An aborted COPY loses its connection; throw the abort, not the lost connection.
     signal.throwIfAborted()
     throw error
   } finally {
@@ -113,7 +115,7 @@ async function addTable(
   input: { archive: ArchiveWriter; table: Manifest['tables'][number]; signal: AbortSignal },
 ): Promise<void> {
   const { archive, table, signal } = input
-  // A COPY of the table by its name would leave out its partitions.
+  // COPY of a partitioned table by its name would leave out its partitions.
   const columns = table.columns.map(pg.escapeIdentifier).join(', ')
   const copy = copyOut(tx.client, `(SELECT ${columns} FROM ${quoteName(table.name)})`)
   let part = 0
@@ -124,7 +126,7 @@ async function addTable(
   }
   const rows = await copy.rows()
   if (rows === table.rows) return
-  const message = `the backup got ${rows} rows of ${table.name}, which has ${table.rows}; an index may be damaged; run: musette sql --write "reindex table ${table.name}"`
+  const message = `the backup has ${rows} rows of ${table.name}, but the table has ${table.rows}; an index may be damaged; run: musette sql --write "reindex table ${table.name}"`
   throw new MusetteError('backup_rows_differ', message)
 }
 

@@ -2,7 +2,7 @@ import type { Store, Tx } from '../../../core/store/store.ts'
 import { startWork } from '../../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../../kit/time.ts'
 
-/** Rows that are copied, of all there are. */
+/** How many of the rows are copied. */
 export type CopyProgress = { done: number; total: number }
 
 const LOOK_EVERY_MS = SECOND / 2
@@ -11,8 +11,8 @@ const COPIED = 'SELECT tuples_processed::float8 AS rows FROM pg_stat_progress_co
 export type CopyWatch = Awaited<ReturnType<typeof watchCopy>>
 
 /**
- * Watches the COPY of a client over a separate connection (`pg_stat_progress_copy`), and reports at the beginning, every half
- * second, and at the end of each table. A failed report is left out.
+ * Watches a client's COPY over another connection (`pg_stat_progress_copy`). Reports at the beginning, every half second, and at the end of
+ * each table. Ignores a failed query of the progress.
  */
 export async function watchCopy(
   store: Pick<Store, 'read'>,
@@ -24,7 +24,7 @@ export async function watchCopy(
   let copied = 0
   let shown = 0
   const show = (rows: number) => {
-    // A table that has ended and the next one may be seen in the other order.
+    // The counts of the previous table and of the next table may arrive in the wrong order.
     shown = Math.min(total, Math.max(shown, rows))
     onProgress({ done: shown, total })
   }
@@ -41,12 +41,12 @@ export async function watchCopy(
   show(0)
   const watching = startWork((signal) => watch(signal).catch(() => undefined))
   return {
-    /** Adds the rows of a table that is copied. */
+    /** Adds the rows of a finished table. */
     add(rows: number): void {
       copied += rows
       show(copied)
     },
-    /** Ends the watch; to be called in any case. */
+    /** Ends the watch; always call it. */
     stop: watching.close,
   }
 }

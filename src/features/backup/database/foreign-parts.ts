@@ -7,7 +7,7 @@ import {
 import type { Tx } from '../../../core/store/store.ts'
 import { type BackupTable, findColumns, quoteName } from './tables.ts'
 
-/** Made outside the migrations: their lock, and the policies that limit logins to one account. */
+/** Our objects that no migration makes: the migration lock, and the policies that limit logins to one account. */
 const MADE_ELSEWHERE = [
   'view musette.lock_migration',
   'policy everyone',
@@ -16,8 +16,8 @@ const MADE_ELSEWHERE = [
 ]
 
 /**
- * Finds the foreign objects in our schemas, each named for a person: `table training.mine`, `index training.mine`, `grant SELECT on
- * training.activities to grafana`. The parts of a foreign table are not named separately.
+ * Finds the foreign objects in our schemas, each with a readable name: `table training.mine`, `index training.mine`, `grant SELECT on
+ * training.activities to grafana`. Does not list the parts of a foreign table.
  */
 export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): Promise<string[]> {
   const known = new Map(tables.map(({ name, columns }) => [name, columns]))
@@ -29,7 +29,7 @@ export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): 
   const own = await readOwnObjects()
   const { rows } = await tx.client.query<{ part: string; name: string | null; comment: string | null }>(
     OBJECTS,
-    // The journal is in no backup.
+    // No backup contains the journal of the migrations.
     [[...known.keys(), 'musette.migrations'].map(quoteName)],
   )
   const isOwn = ({ name, comment }: (typeof rows)[number]) =>
@@ -37,7 +37,7 @@ export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): 
   return [...columns, ...rows.filter((row) => !isOwn(row)).map(({ part }) => part)]
 }
 
-/** Finds what others have made on a server of ours outside of our schemas, each named for a person: tables, logins, settings, databases. */
+/** Finds the foreign objects on our server outside our schemas, each with a readable name: tables, logins, settings, databases. */
 export async function findServerParts(tx: Tx): Promise<string[]> {
   const { rows } = await tx.client.query<{ part: string }>(
     `SELECT o.type || ' ' || o.identity AS part
@@ -61,7 +61,7 @@ const MADE = /CREATE (?:OR REPLACE |UNIQUE |CONSTRAINT )*(INDEX|VIEW|FUNCTION|TR
 const CONSTRAINT = /CONSTRAINT "?(\w+)/g
 const COMMENT = /COMMENT ON [^']+ IS '((?:[^']|'')*)'/g
 
-/** Reads the named objects of the migrations, as `kind name`, and the texts of their comments. */
+/** Reads the migrations' objects, as `kind name`, and the texts of their comments. */
 async function readOwnObjects(): Promise<{ names: Set<string>; comments: Set<string> }> {
   const texts = await Promise.all(
     (await readJournal()).map(({ tag }) => readFile(`${migrationsFolder()}/${tag}.sql`, 'utf8')),
@@ -74,8 +74,8 @@ async function readOwnObjects(): Promise<{ names: Set<string>; comments: Set<str
 }
 
 /**
- * Selects the objects in our schemas and on our tables ($1), each with its name as `readOwnObjects` has it, or with its comment. Rows
- * without either are of others in any case: grants but those to readers, extensions, publications.
+ * Selects the objects in our schemas and on our tables ($1), each with its name as in `readOwnObjects`, or with its comment. An object with
+ * neither is foreign: extensions, publications, and grants to anyone but the readers.
  */
 const OBJECTS = `
   WITH schemas AS (SELECT oid, nspname, nspowner, nspacl FROM pg_namespace WHERE nspname IN ('training', 'musette')),

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { ConfigError, MusetteError } from '../../../kit/errors.ts'
 import { findColumns, quoteName, type SequenceState } from './tables.ts'
 
-/** Tables with rows also where no account is, which are of no use to anybody later: the migrations and a daemon write them. */
+/** Tables that may have rows without any account, because the migrations and a daemon fill them; a restore may discard these rows. */
 const WRITTEN_WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
   'musette.locks',
   'training.database',
@@ -11,8 +11,8 @@ const WRITTEN_WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Locks every table against all others and throws ConfigError `restore_not_empty` when one holds more than what a daemon
- * writes without an account. To be called first in the transaction of a restore; a database without tables is empty.
+ * Locks every table exclusively. Throws ConfigError `restore_not_empty` if a table has rows other than those that a daemon writes without
+ * an account. Call it first in a restore's transaction. A database without tables counts as empty.
  */
 export async function lockEmptyTables(client: pg.ClientBase): Promise<void> {
   const names = await findTableNames(client)
@@ -32,8 +32,8 @@ export async function lockEmptyTables(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Drops the empty tables, the views and the functions of our schemas, so that older migrations can make theirs. Throws ConfigError
- * `restore_schema_used` when others of the database depend on them.
+ * Drops the empty tables, the views and the functions of our schemas, so that older migrations can make them again. Throws ConfigError
+ * `restore_schema_used` if foreign objects depend on them.
  */
 export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ text: string }>(
@@ -49,7 +49,7 @@ export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
      SELECT 'DROP TABLE ' || string_agg(oid::regclass::text, ', ')
      FROM pg_class WHERE relnamespace IN (TABLE ours) AND relkind IN ('r', 'p') HAVING count(*) > 0`,
   )
-  // Views and functions need each other in any order: what is still needed is dropped in a later round.
+  // Views and functions depend on each other in any order. An object that is still needed is dropped in a later round.
   let left = rows.map(({ text }) => text)
   while (left.length > 0) {
     const needed = new Map<string, pg.DatabaseError>()
@@ -59,14 +59,14 @@ export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
     }
     const [error] = needed.values()
     if (error && needed.size === left.length) {
-      const message = `the backup is of an older version, and objects of others depend on the tables of this database (${error.message}); nothing is changed; use a database that was never migrated`
+      const message = `the backup is of an older version, and foreign objects depend on the tables of this database (${error.message}); nothing is changed; use a database that was never migrated`
       throw new ConfigError('restore_schema_used', message)
     }
     left = [...needed.keys()]
   }
 }
 
-/** Drops an object; returns the error when others depend on it. */
+/** Drops an object; returns the error if other objects depend on it. */
 async function dropUnneeded(client: pg.ClientBase, text: string): Promise<pg.DatabaseError | undefined> {
   await client.query('SAVEPOINT object')
   try {
@@ -81,7 +81,7 @@ async function dropUnneeded(client: pg.ClientBase, text: string): Promise<pg.Dat
   }
 }
 
-/** Sets the next numbers of identity columns of prepared tables. Throws MusetteError `sequence_missing`. */
+/** Sets the sequences of the tables' identity columns. Throws MusetteError `sequence_missing`. */
 export async function setSequences(client: pg.ClientBase, sequences: readonly SequenceState[]) {
   for (const { name, last_value, is_called } of sequences) {
     const text = 'SELECT setval(to_regclass($1), $2::bigint, $3) AS value'
@@ -91,13 +91,16 @@ export async function setSequences(client: pg.ClientBase, sequences: readonly Se
   }
 }
 
-/** The statement that gives a restored database another line, see musette.begin_line in the database; `madeAt` is the moment of the backup. */
+/**
+ * Returns the statement that begins a new line for a restored database, see musette.begin_line in the database; `madeAt` is the time of the
+ * backup.
+ */
 export function makeBeginLine(madeAt: string): string {
   const about = pg.escapeLiteral(JSON.stringify({ backup_made_at: madeAt }))
   return `SELECT musette.begin_line('backup', ${about})`
 }
 
-/** Gathers the planner's statistics of every table and makes the summaries of BRIN indexes, which a COPY does not. */
+/** Gathers the planner's statistics of every table and summarizes the BRIN indexes; COPY does neither. */
 export async function analyzeTables(client: pg.ClientBase): Promise<void> {
   await client.query(
     `SELECT brin_summarize_new_values(i.indexrelid) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid

@@ -4,10 +4,10 @@ import pg from 'pg'
 import * as schema from '../../../core/store/schema/index.ts'
 import type { Tx } from '../../../core/store/store.ts'
 
-/** A table as `schema.name`, and its columns without those that Postgres computes. */
+/** A table as `schema.name`, with its columns except those that Postgres computes. */
 export type BackupTable = { name: string; columns: string[] }
 
-/** An identity column's sequence; the value as text, because it may be too large for a number. */
+/** The sequence of an identity column; its value is text, because it may exceed a number. */
 export type SequenceState = { name: string; last_value: string; is_called: boolean }
 
 /** Returns every table of this version, each after the tables that its foreign keys refer to. */
@@ -25,7 +25,7 @@ export function tablesInOrder(): BackupTable[] {
   return [...placed.values()]
 }
 
-/** Finds the tables of this version as far as a database of an older one has them: no migration since 1.0.0 takes one away. */
+/** Finds the tables and columns of this version that an older database has. No migration since 1.0.0 removes a table. */
 export async function findKnownTables(client: pg.ClientBase): Promise<BackupTable[]> {
   const present = await findColumns(client)
   return tablesInOrder().flatMap(({ name, columns }) => {
@@ -34,7 +34,7 @@ export async function findKnownTables(client: pg.ClientBase): Promise<BackupTabl
   })
 }
 
-/** Quotes a name, `schema.table`, for SQL. */
+/** Quotes a name (`schema.table`) for SQL. */
 export function quoteName(name: string): string {
   return name.split('.').map(pg.escapeIdentifier).join('.')
 }
@@ -44,7 +44,7 @@ export function quoteColumns({ name, columns }: BackupTable): string {
   return `${quoteName(name)} (${columns.map(pg.escapeIdentifier).join(', ')})`
 }
 
-/** Finds the sequences of identity columns. Their values cover at least the rows of this transaction. */
+/** Reads the sequences of identity columns. Their values cover at least the rows that this transaction sees. */
 export async function findSequences(tx: Tx, tables: readonly BackupTable[]): Promise<SequenceState[]> {
   const { rows: found } = await tx.client.query<{ name: string }>(
     `SELECT n.nspname || '.' || s.relname AS name
@@ -62,9 +62,8 @@ export async function findSequences(tx: Tx, tables: readonly BackupTable[]): Pro
 }
 
 /**
- * Finds the columns of the tables in our schemas, by the names of the tables, without columns that Postgres computes and without
- * partitions. The journal of the migrations, which they write themselves, is left out (their lock is a view), and what processes share
- * without keeping it.
+ * Finds the columns of our schemas' tables by table name, without computed columns and without partitions. Leaves out the journal, which
+ * the migrations write, and the unlogged tables, which only running processes need.
  */
 export async function findColumns(client: pg.ClientBase): Promise<Map<string, string[]>> {
   const { rows } = await client.query<{ name: string; columns: string[] }>(
@@ -80,7 +79,7 @@ export async function findColumns(client: pg.ClientBase): Promise<Map<string, st
   return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
 
-/** Finds the tables whose rows may be large: those with a document or bytes. */
+/** Finds the tables that may have large rows: those with a jsonb or bytea column. */
 export async function findWideTables(client: pg.ClientBase): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT DISTINCT n.nspname || '.' || c.relname AS name

@@ -5,16 +5,16 @@ import { ConfigError } from '../../../kit/errors.ts'
 import { withClient } from '../../../kit/postgres-client.ts'
 import { HOUR } from '../../../kit/time.ts'
 
-/** The names of these databases: the time at which one was made, and a part by chance. */
+/** Prefix of a temporary database's name; the time of its creation and a random part follow. */
 const PREFIX = 'musette_verify_'
-/** One that nobody uses is left by a process that was killed; younger ones may be about to be used. */
+/** Age after which an unused temporary database counts as left by a killed process. A younger one may be about to be used. */
 const LEFT_AFTER_MS = HOUR
 const PERMISSION_DENIED = '42501'
 
 /**
- * Makes a new, empty database on the server of `connectionString`, runs `work` with its URL, and drops it, and those that killed
- * processes have left. Throws ConfigError `create_database_denied` when this login may not make one, and the errors of the
- * connection and of `work`.
+ * Makes an empty database on the server of `connectionString`, runs `work` with its URL, and drops it; also drops databases that killed
+ * processes left. Throws ConfigError `create_database_denied` if the login may not make a database, connection errors, and the errors of
+ * `work`.
  */
 export async function withTemporaryDatabase<T>(connectionString: string, work: (url: string) => Promise<T>) {
   const name = `${PREFIX}${Date.now()}_${randomBytes(4).toString('hex')}`
@@ -27,7 +27,7 @@ export async function withTemporaryDatabase<T>(connectionString: string, work: (
     url.pathname = `/${name}`
     return await work(url.href)
   } finally {
-    // On a separate connection, because the work may take hours.
+    // On another connection, because the work may take hours.
     await onServer(connectionString, (client) =>
       client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
     ).catch(() => undefined)
@@ -36,13 +36,13 @@ export async function withTemporaryDatabase<T>(connectionString: string, work: (
 
 async function create(client: pg.ClientBase, name: string): Promise<void> {
   try {
-    // This locale goes with every encoding, and bytes are compared.
+    // The locale C works with every encoding and compares bytes.
     await client.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'`)
   } catch (error) {
     if (sqlstateOf(mapDatabaseError(error, 'query')) !== PERMISSION_DENIED) throw error
     const { rows } = await client.query<{ login: string }>('SELECT current_user AS login')
     const login = pg.escapeIdentifier(rows[0]?.login ?? '')
-    const message = `this login may not make the database into which the backup is restored for a while; as the owner of the server run: ALTER ROLE ${login} CREATEDB`
+    const message = `this login may not make the temporary database into which the backup is restored; as the owner of the server run: ALTER ROLE ${login} CREATEDB`
     throw new ConfigError('create_database_denied', message, { cause: error })
   }
 }
@@ -54,7 +54,7 @@ async function dropLeft(client: pg.ClientBase): Promise<void> {
        AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)`,
     [`^${PREFIX}([0-9]{1,15})_[0-9a-f]+$`, Date.now() - LEFT_AFTER_MS],
   )
-  // Somebody may connect at this moment: then it is not left.
+  // If somebody connects now, DROP fails and the database stays.
   for (const { name } of rows) await client.query(`DROP DATABASE ${name}`).catch(() => undefined)
 }
 
