@@ -18,9 +18,9 @@ import {
 type Piece = string | Uint8Array
 
 /**
- * Exports the samples of one activity in one snapshot, or the FIT file that it came from, piece by piece: each is made after
- * `write` of the last one has resolved. Returns undefined, or, when there is nothing to write, the reason as a sentence. Throws
- * ConfigError `no_account` and `unknown_activity`, and the signal's reason.
+ * Exports the samples of one activity, or its FIT file, from one snapshot. Passes the content to `write` in pieces and awaits each call.
+ * Returns undefined, or, if there is nothing to write, a sentence with the reason. Throws ConfigError `no_account` and `unknown_activity`,
+ * and the signal's reason.
  */
 export async function exportActivity(
   app: { store: Pick<Store, 'read'> },
@@ -39,12 +39,12 @@ export async function exportActivity(
     if (!activity) {
       const look =
         'musette sql "select path, started_at_local, name from training.activities order by 2 desc"'
-      const message = `account "${name}" has no activity ${path}; the paths are in: ${look}`
+      const message = `account "${name}" has no activity ${path}; to list the paths, run: ${look}`
       throw new ConfigError('unknown_activity', message)
     }
     const file = format === 'fit' ? await findFitOriginal(tx, activity) : undefined
     if (format === 'fit' && !file)
-      return `the FIT file of activity ${path} is not here; run: ${commandFor('upload', name)} FILE, which keeps it and does not send it again`
+      return `the FIT file of activity ${path} is not here; run: ${commandFor('upload', name)} FILE, which keeps the file and does not send it again`
     if (format !== 'fit' && activity.sampleCount === 0)
       return `activity ${path} has no samples here: ${whyNoSamples(activity, name)}`
     if (OF_POSITIONS.has(format) && !activity.hasPositions)
@@ -80,9 +80,9 @@ async function* jsonPieces(tx: Tx, { activityId, path, document }: ExportedActiv
 }
 
 function whyNoSamples({ detailState, fetchError }: ExportedActivity, account: string): string {
-  if (detailState === 'wanted') return `it is not fetched yet; run: ${commandFor('sync', account)}`
+  if (detailState === 'wanted') return `it has not been fetched yet; run: ${commandFor('sync', account)}`
   if (detailState === 'failed')
     return `its last fetch failed (${fetchError ?? 'no reason'}); run: musette status`
-  if (detailState === 'mirrored') return 'the service has none of it'
-  return 'the service has none of it yet, and musette fetches it again by itself; run: musette status'
+  if (detailState === 'mirrored') return 'the service has none'
+  return 'the service has none yet; musette will fetch them again by itself; run: musette status'
 }

@@ -30,25 +30,25 @@ import { type EncoderThread, openEncoderThread } from './parquet/encoder-thread.
 import type { EncodeGroup } from './parquet/parquet-encoder.ts'
 import { exportSettings } from './settings.ts'
 
-/** What an export did: files by what became of them, and the samples and bytes of those that were written. */
+/** The result of an export: the number of files by outcome, and the samples and bytes of the written files. */
 export type ExportCounts = NonNullable<Awaited<ReturnType<typeof exportAll>>>
 
 type ExportInput = {
   dir: string
-  /** why it runs, for its row in sync_runs */
+  /** the reason for the run, for its row in sync_runs */
   kind: 'schedule' | 'by_hand'
-  /** what it holds beside the tables; each export into the folder keeps what one before it was asked for */
+  /** what the folder holds beside the tables; each export keeps the content that earlier exports into the folder were asked for */
   also?: readonly Also[]
   signal?: AbortSignal
-  /** is called with the rows that are written and those that are to be */
+  /** called with the rows written so far and the rows to write */
   onProgress?: (now: { done: number; total: number }) => void
 }
 
 /**
- * Exports one moment of the whole history of all accounts as Parquet files, in folders by table, account and year. It writes only what has
- * changed since the last export into the folder, and changes the folder when all files are on the disk. The memory does not grow with the
- * history. Returns undefined while another process exports. Throws ConfigError `not_an_export`, `folder_of_another` and `export_folder`,
- * TransientError `export_disk_full`, and the signal's reason; then the last export stays.
+ * Exports a snapshot of all accounts' history as Parquet files, in folders by table, account and year. Writes only what has changed since
+ * the last export into the folder, and changes the folder once all files are on the disk. Memory use does not grow with the history.
+ * Returns undefined if another process is exporting. Throws ConfigError `not_an_export`, `folder_of_another` and `export_folder`,
+ * TransientError `export_disk_full`, and the signal's reason; the last export then stays.
  */
 export async function exportAll(app: Pick<App, 'store' | 'log'>, input: ExportInput) {
   const run = { accountId: null, resource: 'export', kind: input.kind }
@@ -61,17 +61,17 @@ export async function exportAll(app: Pick<App, 'store' | 'log'>, input: ExportIn
       if (first)
         app.log.warn(
           { files: skipped.length },
-          `${first.path} cannot be exported (${first.reason}); other files are`,
+          `${first.path} cannot be exported (${first.reason}); the other files can`,
         )
       if (anew)
         app.log.info(
           { dir: input.dir },
-          'all of the export is written anew: it was not of this line of the database',
+          'the whole export is written again, because the old export belongs to another line of the database',
         )
       if (foreign.length > 0) {
         app.log.warn(
           { files: foreign.length, first: foreign[0] },
-          'the export folder holds Parquet files that are not of the export; readers count them too',
+          'the export folder holds Parquet files that do not belong to the export; readers count them too',
         )
       }
       return counts
@@ -83,7 +83,7 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
   const { dir } = input
   let hadExport = false
   try {
-    // A database that has moved may have written no change since, and so have no new line yet.
+    // A moved database that has written nothing since still has its old line.
     const { database } = await app.store.transaction((tx) => followDatabase(tx))
     const { identity, line } = database
     const last = await openExportFolder(dir, database)
@@ -94,33 +94,33 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
       const message = `${dir} holds ${held}; name another folder, or run: ${exportCommand(dir, last.also)}`
       throw new ConfigError('not_an_export', message)
     }
-    // Then all is written again: numbers that two lines give out may be the same, and mean other rows.
+    // If the line changed, write all files again: two lines may give one number to different rows.
     const anew = last !== undefined && last.database?.line !== line
     const sinceCheckMs = Math.abs(Date.now() - Date.parse(last?.checked_at ?? ''))
     const thorough = input.kind === 'by_hand' || !(sinceCheckMs < CHECK_EVERY_MS)
-    // Before the transaction: reading all files may take minutes, in which Postgres could not clean up.
+    // Read the files before the transaction starts: this may take minutes, and a long transaction blocks Postgres' cleanup.
     const whole = anew ? {} : await readWholeFiles(dir, before, { thorough, signal: input.signal })
     const checkedAt = thorough ? new Date().toISOString() : last?.checked_at
-    // What was once asked for stays: the next export of a schedule would remove it.
+    // Keep content that was requested once; otherwise the next scheduled export would remove it.
     const also = ALSO.filter((one) => input.also?.includes(one) || last?.also?.includes(one))
     const { files, exportedAt, ...counts } = await writeChanges(app, { ...input, also }, whole)
-    // A database that was restored from a backup of this one may have claimed it meanwhile.
+    // A database restored from a backup of this database may have claimed the folder meanwhile.
     await claimFolderOrThrow(dir, database)
     await publish(dir, {
       ...{ musette: VERSION, exported_at: exportedAt, checked_at: checkedAt },
       ...{ database: { identity, line }, also, files },
     })
     const removed = Object.keys(before).filter((path) => !Object.hasOwn(files, path)).length
-    // Parquet files in the folders of the tables that a reader would take for part of the export.
+    // Parquet files in the tables' folders that a reader would count as part of the export.
     const foreign = await readForeignFiles(dir, files)
     return { files: Object.keys(files).length, ...counts, removed, foreign, anew }
   } catch (error) {
-    // What is staged with its manifest is complete, and the next export puts it in place.
+    // Staged files with a manifest are complete; the next export moves them into place.
     throw folderError(dir, hadExport, error)
   }
 }
 
-/** On a schedule all files are read once a day: a disk loses bytes seldom, and the export of a club has gigabytes. */
+/** Interval between full reads of the files on a schedule: a disk rarely loses bytes, and a club's export has gigabytes. */
 const CHECK_EVERY_MS = DAY
 
 type Changes = {
@@ -130,11 +130,11 @@ type Changes = {
   files: ExportedFiles
   exportedAt: string
 } & {
-  /** the files that cannot be made; what an earlier export wrote of them stays */
+  /** the files that cannot be made; the copies of an earlier export stay */
   skipped: Array<{ path: string; reason: string }>
 }
 
-/** Writes the missing or changed files next to the export, from one moment of the database. */
+/** Writes the missing or changed files to the staging folder, from one snapshot of the database. */
 async function writeChanges(
   app: Pick<App, 'store'>,
   { dir, signal, onProgress, also }: ExportInput & { also: readonly Also[] },
@@ -192,26 +192,26 @@ async function writeChanges(
   }
 }
 
-/** Turns a failure of the file system into a sentence; other errors stay. */
+/** Maps a file system error to an error with a readable message; returns any other error unchanged. */
 function folderError(dir: string, hadExport: boolean, error: unknown): unknown {
   if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
   if (isDiskFull(error)) {
-    const last = hadExport ? 'the last export is still there' : 'nothing was exported yet'
+    const last = hadExport ? 'the last export is still there' : 'nothing has been exported yet'
     const message = `the disk of ${dir} is full; ${last}; make room and run it again`
     return new TransientError('export_disk_full', message, { cause: error })
   }
-  const message = `${dir} cannot be written (${errorLine(error)}); name a folder that this user may write`
+  const message = `${dir} cannot be written (${errorLine(error)}); name a folder that this user may write to`
   return new ConfigError('export_folder', message, { cause: error })
 }
 
-/** Exports the whole history into the folder of the configuration. Throws as exportAll does, and TransientError `export_no_folder`. */
+/** Exports the whole history into the configured folder. Throws as exportAll does, and TransientError `export_no_folder`. */
 export async function exportHistory(
   app: Pick<App, 'store' | 'config' | 'log'>,
   { signal }: { signal: AbortSignal },
 ): Promise<HandlerResult> {
   const { dir } = exportSettings.of(app.config)
   if (dir === undefined) {
-    // Another worker may have the folder: the job is tried again, and may then reach that one.
+    // Another worker may have the folder; the retry of the job may reach that worker.
     const message =
       'this worker has no folder for the export; set MUSETTE_EXPORT_DIR to the same folder for each process with the role worker'
     throw new TransientError('export_no_folder', message)
@@ -222,21 +222,21 @@ export async function exportHistory(
   return { counts: { written, removed, samples, bytes } }
 }
 
-/** A file that is not as it should be, and why. */
+/** A file of the export with a fault, and the kind of the fault. */
 type ExportFault = { path: string; why: keyof typeof FAULTS }
 
 export const FAULTS = {
-  damaged: 'its bytes are not those that were written, or it is gone',
-  stale: 'the database holds other rows now or was restored, or another version of musette wrote it',
-  missing: 'the database holds rows that were not exported yet',
-  gone: 'the database has none of its rows any more',
+  damaged: 'its bytes changed since the export, or it is gone',
+  stale:
+    'the rows in the database changed, the database was restored, or another version of musette wrote the file',
+  missing: 'the database holds rows that have not been exported yet',
+  gone: 'the database no longer has its rows',
   foreign: 'it does not belong to this export, and readers count it too',
 } as const
 
 /**
- * Compares the folder of an export with the database: reads every file, and compares its sources with those in the database
- * now. Writes nothing. Throws ConfigError `not_an_export` and `folder_of_another`, the errors of the file system, and the
- * signal's reason.
+ * Compares the folder of an export with the database: reads every file, and compares the file's fingerprint with the database's current
+ * rows. Writes nothing. Throws ConfigError `not_an_export` and `folder_of_another`, file system errors, and the signal's reason.
  */
 export async function checkExport(
   app: Pick<App, 'store'>,

@@ -18,31 +18,31 @@ import { closeAfter } from '../../kit/release-stack.ts'
 import { quoteShell } from '../../kit/text.ts'
 import { ALSO, type Also, isTrackFormat } from './export-formats.ts'
 
-/** The manifest: it tells readers the content and the time of the export. */
+/** The manifest: the content and the time of the export. */
 const MANIFEST = 'musette-export.json'
-/** The folder for files that are not all there yet. Its own manifest is written last: with it, they are. */
+/** The folder for files of an unfinished export. Its manifest is written last and marks the files as complete. */
 const STAGING = '.musette-staging'
-/** Large enough for a hash to wait for the disk alone. */
+/** Bytes per read: large, so that hashing waits for the disk only. */
 const READ_BYTES = 1024 * 1024
-/** Only the owner reads an export, whatever the umask. */
+/** Only the owner may read an export, regardless of the umask. */
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
-/** What an empty disk holds. */
+/** Entries of a folder that count as empty. */
 const NOTHING: ReadonlySet<string> = new Set([STAGING, OWNER_FILE, 'lost+found'])
 
 const fileSchema = z.strictObject({
   fingerprint: z.string(),
   rows: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
-  // Files of earlier versions have neither.
+  // Manifests of earlier versions have neither member.
   sha256: z.string().optional(),
-  /** when its content was written, as the file system says, in ms */
+  /** the file's modification time after the write, ms since 1970 */
   modified_ms: z.number().optional(),
 })
-/** The paths of our files in the folder. */
+/** Pattern of our files' paths in the folder. */
 const PATH =
   /^(?:[a-z_]+\/account=[^/\\]*\/(?:year=[^/\\]+\/)?[\w-]+\.parquet|(?:originals|raw|gpx|tcx|geojson)\/account=[^/\\]*\/year=[^/\\]+\/[^/\\]+\.(?:fit|json\.gz|gpx|tcx|geojson))$/
-/** Tells whether a path is one of ours: no other one is written, read or removed, whatever a manifest says. */
+/** Reports whether a path is one of ours. Other paths are never written, read or removed, even if a manifest names them. */
 function isOurPath(path: string): boolean {
   return PATH.test(path) && path.split('/').every(isPlainName)
 }
@@ -50,13 +50,13 @@ function isOurPath(path: string): boolean {
 const manifestSchema = z.strictObject({
   musette: z.string(),
   exported_at: z.iso.datetime(),
-  // Files of earlier versions have none.
+  // Manifests of earlier versions do not have it.
   database: z.object({ identity: z.uuid(), line: z.uuid() }).optional(),
-  /** when every file was last read and compared with its checksum */
+  /** the time of the last full read and comparison with the checksums */
   checked_at: z.iso.datetime().optional(),
-  /** its optional content */
+  /** the optional content of the export */
   also: z.array(z.enum(ALSO)).optional(),
-  // Earlier versions named files by what the service sent, also outside the folders.
+  // Drop paths outside the folders: earlier versions built file names from what the service sent.
   files: z
     .record(z.string(), fileSchema)
     .transform((files) => Object.fromEntries(Object.entries(files).filter(([path]) => isOurPath(path)))),
@@ -64,13 +64,13 @@ const manifestSchema = z.strictObject({
 
 type Manifest = z.infer<typeof manifestSchema>
 
-/** The files of an export by their path in its folder, with `/`. */
+/** The files of an export, by their path in its folder (with `/`). */
 export type ExportedFiles = Manifest['files']
 
 /**
- * Opens or creates the folder of an export, and returns its manifest. Completes an export that was stopped after all its files were
- * written, and removes the remains of any other. Throws ConfigError `not_an_export` for a folder of other files, `folder_of_another` for
- * another database's, and the file system's errors.
+ * Opens or creates the folder of an export and returns its manifest. Completes an export that stopped after all its files were written, and
+ * removes the staged files of any other. Throws ConfigError `not_an_export` for a folder with other files, `folder_of_another` for another
+ * database's export, and file system errors.
  */
 export async function openExportFolder(dir: string, database: DatabaseIdentity) {
   const entries = await closeAfter(await openFolder(dir, { mode: FOLDER_MODE }), (folder) => folder.list())
@@ -79,7 +79,7 @@ export async function openExportFolder(dir: string, database: DatabaseIdentity) 
   const manifest = await readExport(dir)
   const hasOthers = entries.some(({ name }) => !NOTHING.has(String(name)))
   if (!manifest && hasOthers && !(await readStaged(dir))) {
-    const message = `${dir} holds other files and no export of musette; name an empty folder, or one that is not there yet`
+    const message = `${dir} holds other files and no export of musette; name an empty folder or a new one`
     throw new ConfigError('not_an_export', message)
   }
   await claimFolderOrThrow(dir, database)
@@ -88,38 +88,38 @@ export async function openExportFolder(dir: string, database: DatabaseIdentity) 
   return readExport(dir)
 }
 
-/** Reads why a database leaves the folder of an export alone; undefined when it need not. Throws ConfigError `not_an_export`. */
+/** Returns why a database must not touch the folder of an export; undefined if it may. Throws ConfigError `not_an_export`. */
 export async function readForeignExport(dir: string, database: DatabaseIdentity) {
   for (const manifest of [await readExport(dir), await readStaged(dir)]) {
     const { identity } = manifest?.database ?? database
     if (identity === database.identity) continue
-    const found = `${dir} holds the export of another database (identity ${identity}), so this one leaves it alone; name another folder, or remove that one when it is not needed`
+    const found = `${dir} holds the export of another database (identity ${identity}), so this database does not touch it; name another folder, or remove this folder if nobody needs it`
     const own = `${dir}-${database.identity.slice(0, 8)}`
     return { found, run: exportCommand(own, manifest?.also) }
   }
   return readForeign(dir, database)
 }
 
-/** Finds the format of a folder of tracks; undefined of one of tables. */
+/** Returns the format of a folder of tracks; undefined for a folder of tables. */
 export function trackFormatOf(also: readonly Also[] = []) {
   return also.find(isTrackFormat)
 }
 
-/** Writes the command that brings a folder up to date. */
+/** Returns the command that brings a folder up to date. */
 export function exportCommand(dir: string, also?: readonly Also[]): string {
   const tracks = trackFormatOf(also)
   const into = tracks ? `--format ${tracks} --tracks` : '--to'
   return `musette export --all ${into} ${quoteShell(dir)}`
 }
 
-/** Reads the manifest of an export and changes nothing; undefined where there is none. Throws ConfigError `not_an_export`. */
+/** Reads the manifest of an export; returns undefined if there is none. Throws ConfigError `not_an_export`. */
 export async function readExport(dir: string): Promise<Manifest | undefined> {
   return readManifest(dir, [])
 }
 
 /**
- * Finds the files of the export that are there as they were written. Size and time of the last change tell that of most; the
- * others are read and compared with their checksum, all of them with `thorough`, because a bad disk changes no time.
+ * Finds the unchanged files of the export. Size and modification time suffice for most files; the others, or all files with `thorough`, are
+ * read and compared with their checksum, because a bad disk changes no time.
  */
 export async function readWholeFiles(
   dir: string,
@@ -142,10 +142,10 @@ export async function readWholeFiles(
   return whole
 }
 
-/** A file by its name in an open folder. */
+/** The name of a file in an open folder. */
 type FilePlace = { folder: Folder; name: string }
 
-/** Opens the folders of paths, each until a path in another folder comes: the files of a folder come one after another. */
+/** Opens folders one at a time, for paths grouped by folder: closes a folder at the first path in another folder. */
 function folderCursor(dir: string, step: 'openInner' | 'makeInner' = 'openInner') {
   let at: string | undefined
   let folder: Folder | undefined
@@ -180,7 +180,7 @@ async function readChecksum({ folder, name }: FilePlace): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Writes a file next to the export, flushed to the disk. Throws MusetteError `unusable_name` for a path that is none of ours. */
+/** Writes a file to the staging folder and flushes it to the disk. Throws MusetteError `unusable_name` for a path that is not ours. */
 export async function writeStaged(dir: string, path: string, pieces: AsyncIterable<Uint8Array>) {
   if (!isOurPath(path)) throw new MusetteError('unusable_name', 'no manifest can have this name')
   const [names, name] = splitPath(`${STAGING}/${path}`)
@@ -205,14 +205,14 @@ export async function writeStaged(dir: string, path: string, pieces: AsyncIterab
   })
 }
 
-/** Tells whether an error is of one file: a stored body that is gone or damaged, or a name that the manifest or the disk refuses. */
+/** Reports whether an error concerns a single file: its stored body is gone or damaged, or the manifest or the disk refuses its name. */
 export function isOfOneFile(error: unknown): boolean {
   return /^(?:kept_file_gone|Z_.*|unusable_name|ENAMETOOLONG|EINVAL|EILSEQ)$/.test(errorCode(error))
 }
 
 /**
- * Makes the staged files and this manifest the export: from the moment at which the manifest is on the disk, the new export is
- * complete, and a crash after it is mended by the next call of openExportFolder.
+ * Makes the staged files and this manifest the export. The new export is complete once its manifest is on the disk; after a crash the next
+ * call of openExportFolder finishes the move.
  */
 export async function publish(dir: string, manifest: Manifest): Promise<void> {
   await closeAfter(await openBelow(dir, [STAGING], 'makeInner', FOLDER_MODE), async (staging) => {
@@ -223,20 +223,23 @@ export async function publish(dir: string, manifest: Manifest): Promise<void> {
   await publishStaged(dir)
 }
 
-/** Removes what an export that does not go on has written so far; the export before it stays. */
+/** Removes the staged files of a failed export; the last export stays. */
 export async function removeStaged(dir: string): Promise<void> {
   const root = await openFolder(dir).catch(orMissing)
   if (root) await closeAfter(root, (folder) => removeOurs(folder, STAGING))
 }
 
-/** Removes a folder with the files in it that only musette names so; one with other files stays. `inside`: its path in the staging folder. */
+/**
+ * Removes a folder and the files in it whose names only musette uses; a folder with other files stays. `inside`: its path in the staging
+ * folder.
+ */
 async function removeOurs(outer: Folder, name: Name, inside = ''): Promise<void> {
   const opened = await outer.openInner(name).catch(orMissing)
   if (!opened) return
   await closeAfter(opened, async (folder) => {
     for (const entry of await folder.list()) {
       const path = `${inside}${entry.name}`
-      // No other path of ours has more steps.
+      // None of our other paths has more levels.
       const isDeep = path.split('/').length >= 4 && !path.startsWith('raw/')
       if (entry.isDirectory() && !isDeep) await removeOurs(folder, entry.name, `${path}/`)
       else if (entry.isFile() && (isOurPath(path) || REMAINS.test(path) || SCRATCH.test(path)))
@@ -246,10 +249,13 @@ async function removeOurs(outer: Folder, name: Name, inside = ''): Promise<void>
   await outer.rmdir(name).catch(() => undefined)
 }
 
-/** The manifest, also as earlier versions named it until it was whole, and the answers in the folders that they made of a path with slashes. */
+/**
+ * The manifest, its temporary name in earlier versions, and the `raw` documents in the deep folders that earlier versions made from a path
+ * with slashes.
+ */
 const REMAINS = /^(?:musette-export\.json(?:\.[0-9a-f-]{36})?|raw\/account=.+\.json\.gz)$/s
 
-/** Finds the Parquet files that a reader of the tables' folders would find, but that are not of the export. */
+/** Finds the Parquet files in the tables' folders that do not belong to the export but that a reader would find. */
 export async function readForeignFiles(dir: string, files: ExportedFiles): Promise<string[]> {
   const tables = new Set(Object.keys(files).map((path) => path.split('/', 1)[0] as string))
   const known = new Set(Object.keys(files).map(foldName))
@@ -261,7 +267,7 @@ export async function readForeignFiles(dir: string, files: ExportedFiles): Promi
   return foreign
 }
 
-/** Reads the paths of the files in a folder of the export as the disk lists them; of a folder that cannot be read its own, with `/`. */
+/** Lists the paths of the files in a folder of the export as the disk has them; for an unreadable folder, its own path with a final `/`. */
 async function readPaths(dir: string, names: readonly string[]): Promise<string[]> {
   const paths: string[] = []
   const pathOf = (steps: Steps) => [...names, ...steps].join('/')
@@ -276,7 +282,7 @@ async function readPaths(dir: string, names: readonly string[]): Promise<string[
   return paths.concat(unreadable.map(({ steps }) => `${pathOf(steps)}/`))
 }
 
-/** Every step may be repeated: after a crash all of them run again. */
+/** Every step may be repeated, because after a crash all steps run again. */
 async function publishStaged(dir: string): Promise<void> {
   const next = await readStaged(dir)
   if (!next) return
@@ -290,7 +296,7 @@ async function publishStaged(dir: string): Promise<void> {
     for (const path of Object.keys(next.files)) {
       const from = await staged.find(`${STAGING}/${path}`).catch(orMissing)
       if (!(await from?.folder.lstat(from.name).catch(orMissing))) continue
-      // On a disk that ignores case this is the file that is replaced, and the new one might get its name.
+      // On a case-insensitive disk the new file replaces the old one and could keep its name, so remove the old one first.
       const twin = goneByKey.get(foldName(path))
       if (twin !== undefined) await removeExported(dir, twin)
       const to = await placed.find(path)
@@ -303,7 +309,7 @@ async function publishStaged(dir: string): Promise<void> {
   }
   const twins = new Set(Object.keys(next.files).map(foldName))
   const listed = new Set(gone.some((path) => twins.has(foldName(path))) ? await readPaths(dir, []) : [])
-  // The disk's own list tells a file from another name of a new one; inodes do not on every file system.
+  // Only the disk's listing shows whether a name is an old file or another spelling of a new one; inodes do not on every file system.
   for (const path of gone) if (!twins.has(foldName(path)) || listed.has(path)) await removeExported(dir, path)
   for (const path of folders)
     await closeAfter(await openBelow(dir, path.split('/')), (folder) => folder.sync())
@@ -314,7 +320,7 @@ async function publishStaged(dir: string): Promise<void> {
   await removeStaged(dir)
 }
 
-/** Removes a file of the export, and the folders that are empty then. */
+/** Removes a file of the export, and folders that are empty afterwards. */
 async function removeExported(dir: string, path: string): Promise<void> {
   let [names, name] = splitPath(path)
   const folder = await openBelow(dir, names).catch(orMissing)
@@ -322,7 +328,7 @@ async function removeExported(dir: string, path: string): Promise<void> {
   await closeAfter(folder, (opened) => opened.unlink(name).catch(orMissing))
   for (; names.length > 0; names = names.slice(0, -1)) {
     const [above, last] = splitPath(names.join('/'))
-    // A folder that is not empty cannot be removed.
+    // rmdir fails on a folder that is not empty; that folder stays.
     await closeAfter(await openBelow(dir, above), (outer) => outer.rmdir(last).catch(() => undefined))
   }
 }
@@ -336,6 +342,6 @@ async function readManifest(dir: string, names: readonly string[]): Promise<Mani
   const path = join(dir, ...names, MANIFEST)
   const { data, error } = manifestSchema.safeParse(parseIfJson(String(text)))
   if (data) return data
-  const message = `${path} is not as musette wrote it; remove the folder, and the next export writes all of it`
+  const message = `${path} was changed since musette wrote it; remove the folder, and the next export writes all files again`
   throw new ConfigError('not_an_export', message, { cause: error })
 }

@@ -1,7 +1,7 @@
 export const TRACK_FORMATS = ['gpx', 'tcx', 'geojson'] as const
 export type TrackFormat = (typeof TRACK_FORMATS)[number]
 
-/** Tells whether a format, or content of an export, is a track. */
+/** Reports whether a format, or a kind of optional content, is a track. */
 export function isTrackFormat(one: string): one is TrackFormat {
   return (TRACK_FORMATS as readonly string[]).includes(one)
 }
@@ -9,9 +9,9 @@ export function isTrackFormat(one: string): one is TrackFormat {
 export const EXPORT_FORMATS = ['csv', 'json', 'parquet', 'fit', ...TRACK_FORMATS] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-/** The optional content of an export: the FIT files, and the answers of the service; a folder of tracks has nothing else. */
+/** The optional content of an export: the FIT files, the service's responses, or tracks. A folder of tracks has no tables. */
 export const ALSO = ['originals', 'raw', ...TRACK_FORMATS] as const
 export type Also = (typeof ALSO)[number]
 
-/** The formats of positions, for which an activity without any has nothing. */
+/** The formats that hold only positions, so that they cannot represent an activity without any. */
 export const OF_POSITIONS: ReadonlySet<string> = new Set(['gpx', 'geojson'])

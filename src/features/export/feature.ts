@@ -17,11 +17,14 @@ const exportVerb = defineVerb({
       'csv, json (with the activity, and fields that have no column), parquet, fit (the file that it came from), or as a track gpx, tcx, geojson (default: "csv", of --tracks "gpx")',
     ).choices(EXPORT_FORMATS),
     owner: option('--account <account>', 'whose activity'),
-    all: flag('--all', 'everything of all accounts as Parquet; only what has changed since the last time'),
+    all: flag(
+      '--all',
+      'everything of all accounts as Parquet; writes only what has changed since the last time',
+    ),
     dir: option('--to <dir>', 'the folder for --all'),
-    tracks: option('--tracks <dir>', 'with --all: a folder of tracks instead, a file an activity'),
+    tracks: option('--tracks <dir>', 'with --all: a folder of tracks instead, one file per activity'),
     originals: flag('--originals', 'with --all: the FIT files too, by date and name'),
-    raw: flag('--raw', 'with --all: the answers of the service too, as JSON'),
+    raw: flag('--raw', 'with --all: the responses of the service too, as JSON'),
     check: flag('--check', 'with --all: compare the folder with the database, and write nothing'),
   },
   help: {
@@ -50,7 +53,7 @@ const exportVerb = defineVerb({
     if (!all && (path === undefined || (dir ?? tracks) !== undefined || originals || raw || check))
       throw new ConfigError(
         'bad_usage',
-        'name one activity, or export everything: musette export --all --format parquet --to DIR',
+        'name one activity, or export everything; run: musette export --all --format parquet --to DIR',
       )
     if (!all && (format === 'parquet' || format === 'fit'))
       refuseTerminal(
@@ -81,19 +84,19 @@ async function exportHistory(tools: Tools<'reading'>, dir: string, also: readonl
   const line = tools.beginProgress('exporting rows')
   const counts = await exportAll(app, { dir, kind: 'by_hand', also, signal, onProgress: line.show })
   if (counts === undefined) {
-    const message = 'another process exports the history at this moment; run it again when that is done'
+    const message = 'another process is exporting the history; wait until it has finished and run this again'
     throw new TransientError('export_busy', message)
   }
   line.finish(`musette: ${sentenceOf(dir, counts)}`)
   const [first, ...more] = counts.foreign
   if (first !== undefined)
     tools.note(
-      `musette: ${dir} also holds ${first}${more.length > 0 ? ` and ${more.length} more` : ''}, not of this export; readers count them too, so move them away`,
+      `musette: ${dir} also holds ${first}${more.length > 0 ? ` and ${more.length} more` : ''}, which do not belong to this export; readers count them too, so move them away`,
     )
   return counts.skipped.length > 0 ? EXIT.partial : EXIT.done
 }
 
-/** How many faults are printed; a folder of another database has thousands. */
+/** Maximum number of printed faults; a folder of another database has thousands. */
 const SHOWN = 20
 
 async function checkFolder(tools: Tools<'reading'>, dir: string): Promise<number> {
@@ -116,7 +119,7 @@ function sentenceOf(dir: string, { files, written, removed, samples, bytes, anew
   const rest = [`${files - written} unchanged`, ...(removed > 0 ? [`${removed} removed`] : [])].join(', ')
   if (written === 0) return `${dir} is up to date: ${files} files${removed > 0 ? `, ${removed} removed` : ''}`
   const size = `${formatCount(samples)} samples, ${(bytes / 1e6).toFixed(1)} MB`
-  const why = anew ? '; all of it anew, because what was there is not of this line of the database' : ''
+  const why = anew ? '; all files again, because the old export belongs to another line of the database' : ''
   return `${dir}: ${written} of ${files} files written (${size}), ${rest}${why}`
 }
 

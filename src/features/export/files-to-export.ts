@@ -11,26 +11,26 @@ import { type EncodeGroup, encodeParquet } from './parquet/parquet-encoder.ts'
 import { findTrack } from './rows/export-rows.ts'
 import { findContent, findPartitions, type Partition } from './rows/partitions.ts'
 
-/** A file that an export of this moment of the database has. */
+/** A file that an export of the current snapshot contains. */
 type WantedFile = {
   /** its path in the folder, with `/` */
   path: string
-  /** two equal ones mean equal bytes, but for those of another version of a library */
+  /** equal fingerprints mean equal bytes, except across versions of a library */
   fingerprint: string
   rows: number
-  /** makes its bytes, from the same transaction */
+  /** makes the file's bytes in the same transaction */
   findPieces(tx: Tx, use: Use): AsyncIterable<Uint8Array>
 }
 
-/** `onRows` gets the rows of each piece, `encode` makes row groups of them. */
+/** `onRows` gets the row count of each piece; `encode` makes row groups from the rows. */
 type Use = { onRows: (rows: number) => void; encode: EncodeGroup }
 
-/** Finds the files of an export at the moment of a transaction: the tables and the requested originals, or only tracks. */
+/** Finds the files of an export in the snapshot of a transaction: the tables and the requested originals, or only tracks. */
 export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<WantedFile[]> {
   const partitions = trackFormatOf(also) ? [] : await findPartitions(tx)
   const names = new Set((await findAccounts(tx)).map(({ name }) => name))
   const files = partitions.map((partition): WantedFile => {
-    // The fingerprint includes the version, because another one may write other columns.
+    // The fingerprint includes the version, because another version may write other columns.
     const print = createHash('sha256').update(`${VERSION} ${FORMAT} ${partition.fingerprint}`).digest('hex')
     return {
       path: pathOf(partition, names),
@@ -74,7 +74,7 @@ async function* findKept(
   if (!rows[0]) throw new MusetteError('kept_file_gone', `store: ${one} ${key} is gone`)
   const { body, encoding } = rows[0]
   const isPacked = encoding === 'gzip'
-  // The answers stay compressed: there are gigabytes of them.
+  // Responses stay compressed, because they take gigabytes.
   if (one === 'raw') yield isPacked ? body : gzipSync(body)
   else yield isPacked ? gunzipSync(body) : body
 }
@@ -83,17 +83,17 @@ async function* findTrackBytes(...track: Parameters<typeof findTrack>) {
   for await (const piece of findTrack(...track)) yield Buffer.from(piece)
 }
 
-/** Is raised when the files change their form within a version. */
+/** Increase this if the files' format changes within a version. */
 const FORMAT = 3
 
 const WITHOUT_YEARS: ReadonlySet<string> = new Set(['workouts', 'workout_sets', 'routes'])
 
-/** What readers of such folders take for NULL. */
+/** The partition value that readers of Hive folders take for NULL. */
 const NO_YEAR = '__HIVE_DEFAULT_PARTITION__'
 
 /**
- * Returns the path of a kept file: `originals/account=default/year=2025/2025-06-01T080000Z_ride.fit`, with a part of a hash where another
- * one has this name, `gpx/account=default/year=2025/2025-06-01T080000Z_Morning ride.gpx`, or `raw/account=default/year=2025/PATH.json.gz`.
+ * Returns the path of a kept file: `originals/account=default/year=2025/2025-06-01T080000Z_ride.fit` (with part of a hash if the name is
+ * taken), `gpx/account=default/year=2025/2025-06-01T080000Z_Morning ride.gpx`, or `raw/account=default/year=2025/PATH.json.gz`.
  */
 function pathOfKept(
   one: Also,
@@ -124,13 +124,13 @@ function pathOf({ table, account: owner, year, month }: Partition, names: Readon
   return `${folder}/${table}-${span}.parquet`
 }
 
-/** The characters that Hive escapes in the names of folders, and those that Windows refuses. */
+/** The characters that Hive escapes in folder names, and the characters that Windows refuses. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped
 const UNSAFE = /[\u0000-\u001f\u007f"#%'*/:=?\\{[\]^<>|]/g
 
 /**
- * Escapes an account's name as Hive does, by percent signs, which readers undo. Two names that differ in case only get folders
- * that differ on every file system.
+ * Escapes an account's name with percent signs as Hive does; readers undo this. Two names that differ only in case get folders that differ
+ * on every file system.
  */
 function escapeAccount(name: string, names: ReadonlySet<string>): string {
   const hasTwin = [...names].some((other) => other !== name && foldName(other) === foldName(name))
@@ -141,20 +141,20 @@ function escapeAccount(name: string, names: ReadonlySet<string>): string {
 const percent = (character: string) =>
   Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&')
 
-/** A kept FIT file or answer of the service: its account, time and name. */
+/** A kept FIT file or response of the service: its account, time and name. */
 type KeptFile = {
   key: string
   account: string
-  /** when the activity began, of a file that does not say it when it was seen; null when that is not known */
+  /** when the activity began; for a file without a start, when the file was seen; null if unknown */
   at: Date | null
   name: string
-  /** the SHA-256 of its content, or of what a track is made from */
+  /** SHA-256 of the content, or of the data from which a track is made */
   fingerprint: string
   /** the samples of a track */
   rows?: number
 }
 
-/** Selects the tracks of a format, those of activities that the service no longer lists too. */
+/** Selects the tracks of a format, including the tracks of activities that the service no longer lists. */
 const tracksOf = (format: TrackFormat) => ({
   files: `select v.activity_id::text as key, a.name as account, case when isfinite(v.started_at) then v.started_at end as at,
       coalesce(nullif(v.name, ''), v.path) as name, v.sample_count as rows,
@@ -164,7 +164,7 @@ const tracksOf = (format: TrackFormat) => ({
     where v.sample_count > 0 and (v.start_lat is not null or ${!OF_POSITIONS.has(format)}) order by a.name collate "C", v.activity_id`,
 })
 
-/** Each selects the files with a key by which its body is found. */
+/** Queries for the kept files, and for the body of a file by its key. */
 const KEPT = {
   gpx: tracksOf('gpx'),
   tcx: tracksOf('tcx'),

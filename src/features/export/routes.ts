@@ -26,7 +26,7 @@ const DOWNLOAD = {
   },
 } as const
 
-/** Adds the downloads at `/activities/<id>/download`, at the speed of the reader. One that the browser stops ends its query. */
+/** Adds the downloads at `/activities/<id>/download`. Each streams at the reader's speed; if the browser stops, the query ends. */
 export function registerDownloads(server: FastifyInstance, { visitorStore: store }: WebParts): void {
   server.get<{ Params: { id: number }; Querystring: { format: ExportFormat } }>(
     '/activities/:id/download',
@@ -44,7 +44,7 @@ export function registerDownloads(server: FastifyInstance, { visitorStore: store
       const write = async (piece: string | Uint8Array) => {
         if (!content.write(piece)) await once(content, 'drain', { signal })
       }
-      // Ends the stream with the query's error, because a broken download must not look complete.
+      // Destroy the stream on an error, because a broken download must not look complete.
       exportActivity({ store }, { name: account, path, format, write, signal }).then(
         (why) => (why === undefined ? content.end() : content.destroy(new Error(why))),
         (error: unknown) => content.destroy(error instanceof Error ? error : new Error(String(error))),
@@ -58,7 +58,7 @@ export function registerDownloads(server: FastifyInstance, { visitorStore: store
   )
 }
 
-/** Says why an activity cannot be downloaded; undefined when it can. */
+/** Returns why an activity cannot be downloaded; undefined if it can. */
 function missingOf(
   { path, hasFit, hasSamples, hasPositions }: Download,
   format: ExportFormat,
@@ -68,12 +68,12 @@ function missingOf(
   return hasSamples ? undefined : `activity ${path} has no samples here`
 }
 
-/** `day` is the local one of its start. */
+/** `day` is the local day of the activity's start. */
 type Download = Record<'account' | 'path', string> &
   Record<'name' | 'day', string | null> &
   Record<'hasSamples' | 'hasPositions' | 'hasFit', boolean>
 
-/** Finds what there is to download of an activity, also an absent one; undefined for an unknown id. */
+/** Finds what can be downloaded of an activity, even an absent one; returns undefined for an unknown id. */
 async function findDownload(tx: Tx, activityId: number): Promise<Download | undefined> {
   const { rows } = await tx.client.query<Download>(
     `select a.name as account, v.path, v.name, to_char(v.started_at_local, 'YYYY-MM-DD') as day,

@@ -1,11 +1,11 @@
 import { duration, folder } from '../../program/config/checks.ts'
 import { defineSettings } from '../../program/config/define-settings.ts'
 
-/** `dir` undefined: the history is exported by hand only. */
+/** `dir` undefined: the history is exported only by hand. */
 export const exportSettings = defineSettings({
   variables: {
     MUSETTE_EXPORT_DIR: folder.describe(
-      'the folder of Parquet files that the daemon keeps current; unset: exported by hand only',
+      'the folder of Parquet files that the daemon keeps current; unset: exported only by hand',
     ),
     MUSETTE_EXPORT_EVERY: duration('1h').describe('how often the daemon brings that folder up to date'),
   },

@@ -17,11 +17,11 @@ export const exportState: FeatureState = {
   variables: [...DATABASE_VARIABLES, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'],
   rules: RULES,
   judge: judgeExport,
-  /** Checks that the history can be exported into its folder, and that this was done lately. */
+  /** Checks that the history can be exported into its folder, and that the last export is recent. */
   async diagnose({ config, listed }) {
     const { dir } = exportSettings.of(config)
     if (dir === undefined)
-      return [ok('MUSETTE_EXPORT_DIR is not set: the history is exported by musette export --all only')]
+      return [ok('MUSETTE_EXPORT_DIR is not set: only musette export --all exports the history')]
     const folder = await readWritableFolder(dir, 'MUSETTE_EXPORT_DIR', 'the history is not exported')
     return 'wrong' in folder ? [folder.wrong] : listed()
   },
@@ -32,7 +32,7 @@ export const exportState: FeatureState = {
   },
 }
 
-/** Longer than a worker is busy, or a daemon is down for a new version. */
+/** Grace period, ms: longer than a worker is busy, or a daemon is down for an upgrade. */
 const EXPORT_LATE_MS = 30 * MINUTE
 
 async function judgeExport(facts: Facts): Promise<Finding[]> {
@@ -42,17 +42,20 @@ async function judgeExport(facts: Facts): Promise<Finding[]> {
   const { doneAt, outcome, error } = await facts.read((tx) => findWholeWorkState(tx, 'export'))
   const ago = doneAt && formatAge(doneAt, now)
   if (outcome === 'failed') {
-    const last = ago ? `; it has what was there ${ago} ago` : ''
+    const last = ago ? `; the folder has the state of ${ago} ago` : ''
     const found = `the last export into ${dir} failed (${error ?? 'no reason'})${last}`
     return [makeFinding(RULES.export_failed, found, { DIR: dir })]
   }
   if (!doneAt)
     return [
-      makeFinding(RULES.export_missing, `nothing was exported into ${dir} yet; a daemon that runs does it`),
+      makeFinding(
+        RULES.export_missing,
+        `nothing has been exported into ${dir} yet; a running daemon does it`,
+      ),
     ]
   const found = `${dir}, exported ${ago} ago`
   if (now.getTime() - doneAt.getTime() <= 2 * everyMs + EXPORT_LATE_MS) return [ok(found)]
-  const due = `${found}; a daemon that runs does it every ${formatDuration(everyMs)}`
+  const due = `${found}; a running daemon does it every ${formatDuration(everyMs)}`
   return [makeFinding(RULES.export_late, due, { since: doneAt })]
 }
 
@@ -60,7 +63,7 @@ export const exportGauges = defineGauges({
   helps: {
     '': {
       musette_export_age_seconds:
-        'Seconds since the daemon last exported the whole history; no line while it never did.',
+        'Seconds since the daemon last exported the whole history; no line before the first export.',
     },
   },
   async read({ read }) {

@@ -180,7 +180,7 @@ describe('an export of the whole history', () => {
     // Six of each account, with those of its changes and totals.
     const counts = { written: names.length * 6, samples: names.length * 4, foreign: [mine] }
     expect(await run()).toMatchObject(counts)
-    expect(rig.log.text()).toContain('Parquet files that are not of the export')
+    expect(rig.log.text()).toContain('Parquet files that do not belong to the export')
     await rm(join(dir, mine))
     const rows = await read(
       'samples',

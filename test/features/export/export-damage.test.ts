@@ -177,7 +177,7 @@ describe('an export with FIT files and answers', () => {
     expect(stale).toEqual(expect.arrayContaining(['activities', 'changes']))
     expect(await checking()).toMatchObject({
       code: 5,
-      stdout: expect.stringContaining(`${samples}: its bytes are not those that were written`),
+      stdout: expect.stringContaining(`${samples}: its bytes changed since the export`),
       stderr: expect.stringMatching(/files differ; run: musette export --all --to/),
     })
     expect((await readdir(dir, { recursive: true })).length).toBe(before.length)
@@ -385,7 +385,7 @@ describe('an export with FIT files and answers', () => {
       await fillDisk(first, 16_384)
       const nothing = {
         code: 'export_disk_full',
-        message: expect.stringContaining('nothing was exported yet'),
+        message: expect.stringContaining('nothing has been exported yet'),
       }
       await expect(run(join(first, 'new'))).rejects.toMatchObject(nothing)
       const to = await openSmallDisk(64)

@@ -126,8 +126,8 @@ describe('an exported activity', () => {
   it('is not written without samples, with the reason', async () => {
     for (const [state, reason] of [
       ['wanted', 'run: musette sync'],
-      ['awaiting_samples', 'fetches it again by itself'],
-      ['mirrored', 'the service has none of it'],
+      ['awaiting_samples', 'fetch them again by itself'],
+      ['mirrored', 'the service has none'],
       ['failed', 'the answer was cut'],
     ]) {
       await rig.rows(

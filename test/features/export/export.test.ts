@@ -39,7 +39,7 @@ describe('musette export', () => {
   it('refuses an unknown activity, account or format with the exit code and the command to type', async () => {
     const unknown = await rig.musette(['export', 'nowhere'])
     expect(unknown).toMatchObject({ code: 2, stdout: '' })
-    expect(unknown.stderr).toContain('has no activity nowhere; the paths are in: musette sql')
+    expect(unknown.stderr).toContain('has no activity nowhere; to list the paths, run: musette sql')
     expect(await rig.musette(['export', path, '--account', 'other'])).toMatchObject({ code: 3, stdout: '' })
     const format = await rig.musette(['export', path, '--format', 'xml'])
     expect(format).toMatchObject({ code: 2, stdout: '' })
@@ -102,6 +102,6 @@ describe('musette export', () => {
     onTestFinished(() => held.close())
     const busy = await rig.musette(['export', '--all', '--to', 'history'])
     expect(busy).toMatchObject({ code: 4, stdout: '' })
-    expect(busy.stderr).toContain('another process exports the history at this moment; run it again')
+    expect(busy.stderr).toContain('another process is exporting the history; wait until it has finished')
   })
 })

@@ -93,7 +93,7 @@ describe('a Parquet file of a query', () => {
       store.read(async (tx) => {
         for await (const _ of encodeParquet('rows', COLUMNS, findColumnPages(tx, QUERY, COLUMNS), encode));
       })
-    const message = expect.stringMatching(/exit code 7.*run it again: musette export --all/)
+    const message = expect.stringMatching(/exit code 7.*run: musette export --all/)
     for (const _ of [1, 2]) await expect(encodeAll()).rejects.toMatchObject({ code: 'encoder_died', message })
   })
 })

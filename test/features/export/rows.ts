@@ -15,7 +15,7 @@ export const ROWS: FeatureRows = {
   env: async (folder) => ({ MUSETTE_EXPORT_DIR: join(folder, "the rider's") }),
   runs: ['export'],
   situations: ({ folder, run, without }) => `
-export_missing | ${without('export')} | nothing was exported into | musette start
-export_failed | ${run('export', '1 second', 'failed')} | failed (failed); it has what was there 1 min | musette export --all --format parquet --to '${folder}/the rider'\\''s'
+export_missing | ${without('export')} | nothing has been exported into | musette start
+export_failed | ${run('export', '1 second', 'failed')} | failed (failed); the folder has the state of 1 min ago | musette export --all --format parquet --to '${folder}/the rider'\\''s'
 export_late | ${without('export')}; ${run('export', '3 hours', 'done')} | exported 3 h ago | musette start`,
 }

@@ -8,20 +8,20 @@ import type { EncodedGroup } from './parquet-group.ts'
 
 export type EncoderThread = { encode: EncodeGroup; close(): Promise<void> }
 
-/** Of the built program also where this runs from src/, because Node 20 starts no thread from TypeScript. */
+/** The built script, even if this runs from src/, because Node 20 starts no thread from TypeScript. */
 const SCRIPT = join(PROGRAM_FOLDER, 'dist/parquet-worker.js')
 
 /**
- * Starts a thread that encodes row groups, one at a time, while this one reads the rows of the next; the arrays of a group move to it.
- * Once it has died, `encode` throws TransientError `encoder_died`. It runs until it is closed.
+ * Starts a thread that encodes one row group at a time while the main thread reads the next one's rows; a group's arrays move to the
+ * thread. It runs until it is closed. If it dies, `encode` throws TransientError `encoder_died`.
  */
 export function openEncoderThread(script = SCRIPT): EncoderThread {
-  // Without the flags of this process, which may name loaders for TypeScript.
-  // A group lives for a moment: with more room for young objects its texts would only be collected later, at 40 MB more.
+  // No flags of this process, because they may name loaders for TypeScript. A row group is short-lived: a larger young generation would
+  // only collect its texts later and take 40 MB more.
   const thread = new Thread(script, { execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 16 } })
   const ended = new AbortController()
   const end = (why: string, cause?: unknown) => {
-    const message = `the thread that encodes the export ended (${why}); the last export is still there; run it again: musette export --all --format parquet --to DIR`
+    const message = `the thread that encodes the export stopped (${why}); the last export is still there; run: musette export --all --format parquet --to DIR`
     ended.abort(new TransientError('encoder_died', message, { cause }))
   }
   thread.on('error', (error) => end(errorLine(error), error))

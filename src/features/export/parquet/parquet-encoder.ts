@@ -3,21 +3,20 @@ import { VERSION } from '../../../kit/program-folder.ts'
 import { cutPage, type ExportColumn, type ExportPage } from '../rows/exported-columns.ts'
 import type { EncodedGroup, Group } from './parquet-group.ts'
 
-/** Encodes a row group here, or in another thread, which the arrays of its pages then move to. */
+/** Encodes a row group on this thread or on another one, to which the arrays of its pages then move. */
 export type EncodeGroup = (group: Group) => Promise<EncodedGroup>
 
 /**
- * Rows of a row group, the part of a file that is made in memory and in one go, about a tenth of a second. zstd takes blocks of
- * 128 KiB: half as many rows would mix all bytes of a float in one, and take 4 % more; twice as many take 1 % less.
+ * Rows of a row group, which is built in memory in one go, in about 0.1 s. zstd compresses blocks of 128 KiB: half as many rows would put
+ * all bytes of a float in one block and take 4 % more space; twice as many would take 1 % less.
  */
 const ROWS_A_GROUP = 65_536
-/** The four letters PAR1 at both ends of a file. */
+/** `PAR1`, the four bytes at both ends of a file. */
 const MAGIC = 0x31524150
 
 /**
- * Encodes pages of rows as one Parquet file, compressed by zstd, and yields its bytes in pieces. Numbers keep every digit. The
- * bytes of floating-point numbers are stored by their place (BYTE_STREAM_SPLIT) and whole numbers by their differences
- * (DELTA_BINARY_PACKED), which compress to half the size of plain values.
+ * Encodes pages of rows as one Parquet file, compressed by zstd, and yields its bytes in pieces. Numbers keep every digit. Floating-point
+ * numbers use BYTE_STREAM_SPLIT and whole numbers DELTA_BINARY_PACKED, which compress to half the size of plain values.
  */
 export async function* encodeParquet(
   name: string,
@@ -25,7 +24,7 @@ export async function* encodeParquet(
   pages: AsyncIterable<ExportPage>,
   encode: EncodeGroup = async (group) => (await import('./parquet-group.ts')).encodeGroup(group),
 ): AsyncGenerator<Uint8Array> {
-  // Loaded only here, because no other format needs them.
+  // Loaded here, because no other format needs these modules.
   const [{ ByteWriter }, { writeMetadata }] = await Promise.all([
     import('hyparquet-writer/src/bytewriter.js'),
     import('hyparquet-writer/src/metadata.js'),
@@ -39,12 +38,12 @@ export async function* encodeParquet(
   const groups: RowGroup[] = []
   let parts: ExportPage[] = []
   let rows = 0
-  // While a group is encoded, the rows of the next one are read.
+  // While a group is encoded, the rows of the next group are read.
   let pending: Promise<EncodedGroup> | undefined
   const writeGroup = async function* () {
     if (pending) yield finishGroup(await pending)
     pending = encode({ columns, elements, parts, rows, offset: file.offset })
-    // It may fail while rows are read; the next await throws the error.
+    // The promise may reject while rows are read; the next await throws the error.
     pending.catch(() => undefined)
     parts = []
     rows = 0
@@ -74,7 +73,7 @@ export async function* encodeParquet(
   yield file.getBytes()
 }
 
-/** What the schema of a file says of a column, by its type. */
+/** The schema elements of a file, by column type. */
 const ELEMENTS: Readonly<Record<ExportColumn['type'], Omit<SchemaElement, 'name'>>> = {
   int32: { type: 'INT32' },
   int64: { type: 'INT64' },

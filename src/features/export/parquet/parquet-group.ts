@@ -7,26 +7,25 @@ import { deltaBinaryPack } from 'hyparquet-writer/src/delta.js'
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
 import type { ExportColumn, ExportPage, ExportValues } from '../rows/exported-columns.ts'
 
-/** Some rows of a file: the columns of the file, what its schema says of each, and their values, a part after the other. */
+/** A row group of a file: the columns, their schema elements, and their values in several parts. */
 export type Group = Readonly<{
   columns: readonly ExportColumn[]
   elements: readonly SchemaElement[]
   parts: readonly ExportPage[]
   rows: number
-  /** bytes of the file before it */
+  /** offset of the row group in the file, bytes */
   offset: number
 }>
 
-/** The bytes of a row group, and its description for the end of the file. */
+/** The bytes of a row group, and its metadata for the end of the file. */
 export type EncodedGroup = { bytes: Uint8Array<ArrayBuffer>; group: RowGroup }
 
 type Column = Readonly<{ element: SchemaElement; parts: readonly ExportValues[]; rows: number }>
 type Numbers = Exclude<ExportValues['values'], string[]>
 
 /**
- * Encodes rows as a row group whose columns are one page each. Texts are written by the library, in a dictionary where values
- * repeat. Numbers are not: its writer takes an array of values and nulls, and an export of samples through it takes twice the
- * processor time.
+ * Encodes rows as a row group with one page per column. The library writes texts, with a dictionary if values repeat. This module writes
+ * numbers itself, because the library takes an array of values and nulls, which doubles the processor time of an export of samples.
  */
 export function encodeGroup({ columns, elements, parts, rows, offset }: Group): EncodedGroup {
   const bytes = new ByteWriter()
@@ -48,7 +47,7 @@ export function encodeGroup({ columns, elements, parts, rows, offset }: Group): 
   }
 }
 
-/** More than any page has, because several of them would divide the same bytes among more blocks. */
+/** Page size limit for the library, bytes: larger than any page, because several pages would split the same bytes into more blocks. */
 const PAGE_BYTES = 2 ** 30
 
 function writeTexts(bytes: ByteWriter, { element, parts }: Column): ColumnChunk {
@@ -69,7 +68,9 @@ function writeTexts(bytes: ByteWriter, { element, parts }: Column): ColumnChunk 
   return writeColumn({ writer: bytes, column: encoder, pageData }).chunk
 }
 
-/** Writes texts that hardly repeat: their lengths, and then their bytes. Nobody looks for one between two others, so they have no bounds. */
+/**
+ * Writes texts that rarely repeat: first their lengths, then their bytes. Nobody searches a range of these texts, so they have no bounds.
+ */
 function writeUtf8(bytes: ByteWriter, { element, parts, rows }: Column): ColumnChunk {
   const present = new Uint8Array(rows)
   const lengths = new Int32Array(rows)
@@ -105,9 +106,9 @@ function writeNumbers(bytes: ByteWriter, { element, parts, rows }: Column): Colu
 type Page = Readonly<{
   encoding: Encoding
   body: Uint8Array
-  /** for each row 1, or 0 where it is NULL */
+  /** 1 for each row with a value, 0 for NULL */
   present: Uint8Array
-  /** rows that are not NULL */
+  /** number of rows that are not NULL */
   known: number
   statistics?: Statistics | undefined
 }>
@@ -147,7 +148,7 @@ function writePage(
   }
 }
 
-/** Returns the values of the parts that are not NULL, and for each row whether it has one: 1, or 0. */
+/** Returns the values of the parts that are not NULL, and for each row 1 if it has a value, else 0. */
 function knownOf(parts: readonly ExportValues[], rows: number): { known: Numbers; present: Uint8Array } {
   const present = new Uint8Array(rows).fill(1)
   const first = parts[0]?.values as Numbers
@@ -177,7 +178,10 @@ function encodeNumbers(known: Numbers): { encoding: Encoding; body: Uint8Array }
   return { encoding: 'DELTA_BINARY_PACKED', body: packed.getBytes() }
 }
 
-/** Returns the first bytes of all values, then their second ones and so on; Parquet and every processor that Node runs on begin with the lowest. */
+/**
+ * Returns the first bytes of all values, then all second bytes, and so on. Parquet is little-endian, as is every processor that Node runs
+ * on.
+ */
 function splitBytes(values: Float32Array | Float64Array): Uint8Array {
   const width = values.BYTES_PER_ELEMENT
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
@@ -188,7 +192,7 @@ function splitBytes(values: Float32Array | Float64Array): Uint8Array {
   return split
 }
 
-/** Returns the bounds of whole numbers and times. Those of a measured value are much the same in each group, so no reader could skip one. */
+/** Returns the bounds of whole numbers and times. Measured values have similar bounds in each group, so a reader could skip none. */
 function boundsOf(known: Numbers, nulls: number): Statistics | undefined {
   if (known instanceof Float32Array || known instanceof Float64Array) return undefined
   if (known.length === 0) return { null_count: BigInt(nulls) }
@@ -201,9 +205,9 @@ function boundsOf(known: Numbers, nulls: number): Statistics | undefined {
   return { null_count: BigInt(nulls), min_value: least, max_value: most }
 }
 
-// Here and not at each use: a second `init` would give the library a memory that its functions do not use, and what it
-// compresses then is not what it was given. Only the Parquet encoder loads this module, when it encodes.
+// Call `init` once here: a second call would give the library a memory that its functions do not use, and its output would be wrong. Only
+// the Parquet encoder loads this module, on first use.
 await init()
 
-/** Compresses bytes to one zstd frame. Level 9 would take twice the time, for 0.1 to 1.4 % fewer bytes of samples. */
+/** Compresses bytes to one zstd frame. Level 9 takes twice the time for 0.1 to 1.4 % fewer bytes of samples. */
 const compressZstd = (data: Uint8Array): Uint8Array => compress(data, 5)

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { encodeGroup, type Group } from './parquet-group.ts'
 
-// A thread that encodes its messages (encoder-thread.ts). It has no handler for errors: one ends it, and then the export.
+// The thread of encoder-thread.ts; it encodes its messages. It handles no errors: an error ends the thread and thus the export.
 parentPort?.on('message', (group: Group) => {
   const encoded = encodeGroup(group)
   parentPort?.postMessage(encoded, [encoded.bytes.buffer])

@@ -14,7 +14,7 @@ import {
   makeSelection,
 } from './exported-columns.ts'
 
-/** An activity that can be exported: its state, and everything but its samples as JSON. */
+/** An activity to export: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {
   activityId: number
   path: string
@@ -26,24 +26,24 @@ export type ExportedActivity = {
   document: string
 }
 
-/** About 300 kB: large enough to hide the round trip, small enough to hold several pages in memory. */
+/** About 300 kB a page: large enough to hide the round trip, small enough for several pages in memory. */
 const ROWS_A_PAGE = 2_000
 
 /** The names of an exported sample's columns, in order. */
 export const EXPORT_COLUMNS = ['activity_id', 'path', 't', ...SAMPLE_FIELDS] as const
 
-// The service sends milliseconds; a finer time would not be rounded.
+// The service sends milliseconds; finer times keep their microseconds.
 const ISO_TIME = `to_char(t at time zone 'UTC', case when date_trunc('milliseconds', t) = t
   then 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"' else 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' end)`
-// The order of the samples, which the values of sample_extras follow. The ordinal tells samples of one time apart; without
-// ordinals the place in the table does.
+// The order of the samples, which the values of sample_extras follow. Samples of the same time are ordered by ordinal, or without ordinals
+// by their place in the table.
 const ORDER = 't nulls first, ordinal, ctid'
 const FIELDS = SAMPLE_FIELDS.join(', ')
 const OF_SAMPLES = columnsOf(samples)
 const ACTIVITY: ExportColumn = { name: 'activity_id', type: 'int32' }
 const MEASURED = ['t', ...SAMPLE_FIELDS].flatMap((field) => OF_SAMPLES.filter(({ name }) => name === field))
 
-/** Finds an activity by its path, also an absent one: its mirrored data stays. */
+/** Finds an activity by its path, even an absent one, because its mirrored data stays. */
 export async function findExportedActivity(tx: Tx, input: { accountId: number; path: string }) {
   const { rows } = await tx.client.query<ExportedActivity>(
     `select activity_id as "activityId", path, detail_state as "detailState", coalesce(sample_count, 0) as "sampleCount",
@@ -57,9 +57,9 @@ export async function findExportedActivity(tx: Tx, input: { accountId: number; p
 }
 
 /**
- * Finds the samples of an activity in the order of time, as lines, a page of them at a time. Numbers are the shortest
- * text that reads back as what the table holds, `t` is ISO 8601 in UTC; NULL is an empty field, or null. In JSON the
- * fields that have no column stand in `extras`, where the activity has any, and infinities are strings.
+ * Finds the samples of an activity by time as lines, one page at a time. Numbers use the shortest text that reads back as the stored value;
+ * `t` is ISO 8601 in UTC; NULL is an empty field or null. JSON has the fields without a column in `extras`, if the activity has any, and
+ * infinities as strings.
  */
 export async function* findSampleLines(
   tx: Tx,
@@ -72,15 +72,15 @@ export async function* findSampleLines(
   for await (const lines of findLinePages(tx, query, activityId)) yield lines.map((line) => before + line)
 }
 
-/** Finds the track of an activity as the text of a file, piece by piece, see training.gpx, training.tcx and training.geojson. */
+/** Yields the track of an activity as pieces of a text file, see training.gpx, training.tcx and training.geojson. */
 export async function* findTrack(tx: Tx, activityId: number, format: TrackFormat): AsyncGenerator<string> {
   const query = `select training.${format}($1)::text as line`
   for await (const lines of findLinePages(tx, query, activityId)) yield `${lines.join('\n')}\n`
 }
 
-/** Finds the texts `line` that a query has of one activity, `$1`, a page of them at a time. */
+/** Yields the column `line` of a query for one activity (`$1`), one page at a time. */
 async function* findLinePages(tx: Tx, query: string, activityId: number): AsyncGenerator<string[]> {
-  // A person who pages through the output may leave the transaction idle for long.
+  // If a person pages through the output, the transaction may be idle for long.
   await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   await tx.client.query(`DECLARE exported NO SCROLL CURSOR FOR ${query}`, [activityId])
   for (let found = ROWS_A_PAGE; found === ROWS_A_PAGE; ) {
@@ -92,8 +92,8 @@ async function* findLinePages(tx: Tx, query: string, activityId: number): AsyncG
 }
 
 /**
- * The columns of samples in every file of columns: `activity_id`, `path`, `t`, the measured values, and `extras`, a JSON object of
- * the fields that have no column. A column for each such field would differ from file to file in name and type.
+ * The columns of samples in every columnar file: `activity_id`, `path`, `t`, the measured values, and `extras`, a JSON object with the
+ * fields that have no column. Separate columns for these fields would differ between files in name and type.
  */
 export const SAMPLE_COLUMNS: readonly ExportColumn[] = [
   ACTIVITY,
@@ -103,8 +103,8 @@ export const SAMPLE_COLUMNS: readonly ExportColumn[] = [
 ]
 
 /**
- * Finds the samples of activities, one activity after the other and each in the order of time, as pages of SAMPLE_COLUMNS with samples
- * of one activity. One query finds all of them, because Postgres would wait after each activity until it is asked for the next one.
+ * Yields the samples of activities as pages of SAMPLE_COLUMNS: one activity after another, each by time, and one activity per page. A
+ * single query finds all of them, because Postgres would idle between one query per activity.
  */
 export async function* findSamplePages(
   tx: Tx,
@@ -127,7 +127,7 @@ export async function* findSamplePages(
         done = 0
       }
       const activity = activities[place]
-      // SQL does not promise the order of a join, by which samples find their extras.
+      // SQL does not guarantee the order of a join, but the samples need it to find their extras.
       if (!activity) throw new Error(`store: the samples of activity ${ids[from]} came out of turn`)
       const rows = to - from
       const [id, ...measured] = rows === page.rows ? page.columns : cutPage(page, from, to).columns
@@ -139,17 +139,17 @@ export async function* findSamplePages(
   }
 }
 
-/** Room for a text, bytes; with the fields of a live service it has about 130. */
+/** Initial buffer per text, bytes; with the fields of a live service a text has about 130. */
 const TEXT_BYTES = 160
 
 /**
- * Writes what the samples from `from` to before `to` have in these fields: for each one JSON object, without the fields that it
- * lacks; NULL when it has none.
+ * Writes the values of these fields for the samples `from` to `to` (exclusive): one JSON object per sample without missing fields, or NULL
+ * if it has none.
  */
 function writeExtras(fields: readonly ExtraField[], from: number, to: number): ExportValues {
   const rows = to - from
   const [ends, nulls] = [new Int32Array(rows), new Uint8Array(rows)]
-  // Not of a pool: the bytes of a page move to another thread.
+  // Not from Node's buffer pool, because a page's bytes move to another thread.
   let bytes = Buffer.allocUnsafeSlow(fields.length > 0 ? rows * TEXT_BYTES : 0)
   let end = 0
   for (let row = 0; row < rows; row++) {
@@ -176,7 +176,7 @@ function textOf(fields: readonly ExtraField[], index: number): string {
   return members === '' ? '' : `${members}}`
 }
 
-/** Returns a value of a field as JSON, undefined for none. */
+/** Returns the value of a field as JSON; undefined if there is none. */
 function jsonOf({ numbers, nulls, others }: ExtraField, index: number): string | undefined {
   const other = others?.[index + 1] ?? null
   if (other !== null) return JSON.stringify(other)
@@ -185,7 +185,7 @@ function jsonOf({ numbers, nulls, others }: ExtraField, index: number): string |
   return Number.isFinite(value) ? String(value) : `"${value}"`
 }
 
-// format() writes NULL as nothing, and no value of a sample needs quotes.
+// format() writes NULL as an empty text, and no value of a sample needs quotes.
 const CSV_QUERY = `select format('${['t', ...SAMPLE_FIELDS].map(() => '%s').join(',')}', ${ISO_TIME}, ${FIELDS}) as line
   from training.samples where activity_id = $1 order by ${ORDER}`
 

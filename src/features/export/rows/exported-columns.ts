@@ -4,29 +4,29 @@ import { copyOut, HEADER_BYTES, MS_TO_2000, NULL } from '../../../core/store/cop
 import type { Tx } from '../../../core/store/store.ts'
 
 /**
- * What a column holds in a file. The values: numbers for `int32`, `float` and `double`, whole numbers for `int64`, texts for `text`
- * (lists as JSON, `true` and `false`), and whole microseconds since 1970 for `instant` (UTC) and `wall_clock` (no zone).
+ * The type of a column in a file. Values are numbers for `int32`, `float` and `double`, bigints for `int64`, strings for `text` (lists as
+ * JSON, `true` and `false`), and whole microseconds since 1970 for `instant` (UTC) and `wall_clock` (no zone).
  */
 type ColumnType = 'int32' | 'int64' | 'float' | 'double' | 'text' | 'instant' | 'wall_clock'
 
 export type ExportColumn = Readonly<{ name: string; type: ColumnType; isList?: true }>
 
-/** Values of a column; where `nulls` is 1, the value is NULL and `values` holds anything. */
+/** Values of a column. Where `nulls` is 1, the value is NULL and the entry of `values` has no meaning. */
 export type ExportValues = Readonly<{
   values: Int32Array | Float32Array | Float64Array | BigInt64Array | string[]
   nulls: Uint8Array
   /** the values are times */
   isTime?: boolean
-  /** `values` holds one text, which all rows have */
+  /** `values` holds one text for all rows */
   isSame?: true
-  /** texts in UTF-8, in place of `values`: a string for each text that hardly repeats is work for the garbage collector */
+  /** UTF-8 texts in place of `values`: a string for each rarely repeated text would burden the garbage collector */
   utf8?: Utf8Texts
 }>
 
-/** Texts one after the other, and the place after each; one that is NULL is empty. */
+/** Concatenated texts, and the end offset of each; a NULL has an empty text. */
 type Utf8Texts = Readonly<{ bytes: Uint8Array; ends: Int32Array }>
 
-/** Rows as the files take them: as many values of each column. */
+/** Rows in columnar form: each column has `rows` values. */
 export type ExportPage = Readonly<{ rows: number; columns: readonly ExportValues[] }>
 
 const TYPES: Readonly<Record<string, ColumnType>> = {
@@ -42,7 +42,7 @@ const TYPES: Readonly<Record<string, ColumnType>> = {
   timestamp: 'wall_clock',
 }
 
-/** Returns the columns of a table in its order, by the types of the schema; those in `without` are left out. */
+/** Returns the columns of a table in order, by the types of the schema, except the columns in `without`. */
 export function columnsOf(table: PgTable, without: readonly string[] = []): ExportColumn[] {
   const columns: PgColumn[] = Object.values(getTableColumns(table))
   return columns
@@ -55,7 +55,7 @@ export function columnsOf(table: PgTable, without: readonly string[] = []): Expo
     })
 }
 
-/** Writes the expression that selects a column of the row `alias` as findColumnPages reads it. */
+/** Returns the expression that selects a column of the row `alias` in the form that findColumnPages reads. */
 export function makeSelection(alias: string, { name, type, isList }: ExportColumn): string {
   const column = `${alias}."${name}"`
   if (isList) return `to_json(${column})::text`
@@ -64,7 +64,7 @@ export function makeSelection(alias: string, { name, type, isList }: ExportColum
   return type === 'text' ? `${column}::text` : column
 }
 
-/** Makes room for the values of a column in so many rows. */
+/** Allocates the values of a column for a number of rows. */
 export function makeValues(type: ColumnType, rows: number): ExportValues {
   const nulls = new Uint8Array(rows)
   if (type === 'int32') return { values: new Int32Array(rows), nulls }
@@ -74,7 +74,7 @@ export function makeValues(type: ColumnType, rows: number): ExportValues {
   return { values: new BigInt64Array(rows), nulls, isTime: type !== 'int64' }
 }
 
-/** Copies the rows of a page from `from` to before `to`: the arrays of the page stay its own. */
+/** Copies the rows `from` to `to` (exclusive) of a page; the copy shares no array with the page. */
 export function cutPage({ columns }: ExportPage, from: number, to: number): ExportPage {
   const cut = columns.map(({ values, nulls, utf8, ...rest }) => ({
     ...rest,
@@ -87,12 +87,12 @@ export function cutPage({ columns }: ExportPage, from: number, to: number): Expo
 
 function cutTexts({ bytes, ends }: Utf8Texts, from: number, to: number): Utf8Texts {
   const start = ends[from - 1] ?? 0
-  // A Buffer's own slice would copy nothing.
+  // Buffer.slice would not copy.
   const cut = Uint8Array.prototype.slice.call(bytes, start, ends[to - 1])
   return { bytes: cut, ends: ends.slice(from, to).map((end) => end - start) }
 }
 
-/** Large enough for its arrays to cost nothing, small enough to hold several pages in memory. */
+/** Large enough to make its arrays cheap, small enough for several pages in memory. */
 const ROWS_A_PAGE = 4_096
 
 const MICROS_TO_2000 = BigInt(MS_TO_2000) * 1_000n
@@ -100,12 +100,12 @@ const MICROS_TO_2000 = BigInt(MS_TO_2000) * 1_000n
 const [EARLIEST, LATEST] = [-(2n ** 63n), 2n ** 63n - 1n]
 
 /**
- * Finds the rows of a query by binary COPY as pages of columns. The query selects these columns by makeSelection, and has no
- * parameters, which COPY cannot take. A reader that stops early waits until Postgres has sent the rest, because a COPY cannot be
- * left; so a query should have the rows of a file at most.
+ * Yields the rows of a query as pages of columns, read by binary COPY. The query must select these columns by makeSelection and have no
+ * parameters, because COPY takes none. A reader that stops early waits until Postgres has sent all rows, so a query should select the rows
+ * of one file at most.
  */
 export async function* findColumnPages(tx: Tx, query: string, columns: readonly ExportColumn[]) {
-  // A person who pages through the output may leave the transaction idle for long.
+  // If a person pages through the output, the transaction may be idle for long.
   await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   const { chunks } = copyOut(tx.client, `(${query})`)
   const makeColumns = () => columns.map(({ type }) => makeValues(type, ROWS_A_PAGE))
@@ -128,14 +128,14 @@ export async function* findColumnPages(tx: Tx, query: string, columns: readonly 
       rest = bytes.subarray(at)
       at -= Math.min(at, bytes.length)
     }
-    // A page of a few rows would keep the memory of many.
+    // Copy the last page: with few rows it would keep the memory of a full one.
     if (rows > 0) yield cutPage({ rows, columns: page }, 0, rows)
   } finally {
     while (!(await chunks.next()).done);
   }
 }
 
-/** Reads the row at a place of the bytes, and returns where it ends; the same place when it is not there as a whole. */
+/** Reads the row that starts at `start` and returns its end, or `start` if the row is incomplete. */
 function readRow(view: DataView, start: number, columns: readonly ExportValues[], row: number): number {
   let at = start + 2
   for (let index = 0; index < columns.length; index++) {

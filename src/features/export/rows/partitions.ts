@@ -5,9 +5,9 @@ import { findSamplePages, SAMPLE_COLUMNS } from './export-rows.ts'
 import { columnsOf, type ExportColumn, findColumnPages, makeSelection } from './exported-columns.ts'
 
 /**
- * The rows of one file: of a table, an account and a year; of samples and FIT records of a month. Year and month are those of the
- * activity's local start, null when unknown; for training info, files and changes those of their observation, first sight or creation, in
- * UTC. Workouts are one file. Equal fingerprints mean equal rows.
+ * The rows of one file: a table, an account and a year; for samples and FIT records also a month. Year and month come from the activity's
+ * local start (null if unknown), or in UTC from the observation of training info, the first sight of a file, or the creation of a change.
+ * Workouts are one file. Equal fingerprints mean equal rows.
  */
 export type Partition = Readonly<{
   table: string
@@ -26,7 +26,7 @@ const INFO_YEAR = yearOf('v.observed_at')
 const FILE_YEAR = yearOf('u.seen_at')
 const FILE_MONTH = `date_part('month', training.local_day(u.seen_at, 'UTC'))::int`
 
-/** Columns that change with every poll, or serve fetching only, would rewrite files for no reader. */
+/** Leave out columns that change with every poll or serve fetching only: they would rewrite files for no reader. */
 const OF_FETCHING = [
   ...['listed_at', 'verified_at', 'wanted_at', 'list_fields', 'detail_fields'],
   ...['summary_hash', 'next_fetch_at', 'fetch_attempts', 'fetch_error'],
@@ -36,19 +36,19 @@ type Selected = ExportColumn & { from: string }
 
 const selected = (from: string, columns: readonly ExportColumn[]): Selected[] =>
   columns.map((column) => ({ ...column, from }))
-/** The columns that name the account of a row. */
+/** The columns that identify the activity of a row. */
 const OWNER = selected('v', [
   { name: 'activity_id', type: 'int32' },
   { name: 'path', type: 'text' },
 ])
 
 /**
- * What a partition's fingerprint is made from: a text for each of these rows, in a fixed order, and how many rows they stand for. That
- * of a table without one is made from all that its rows have in the file.
+ * The source of a partition's fingerprint: a text per row in a fixed order, and the number of rows that a text stands for. For a table
+ * without a print, the fingerprint covers all exported values of its rows.
  */
 type Print = Readonly<{ text: string; order: string; from: string; rows: string }>
 
-/** A table of one query: its columns, and the text between FROM and ORDER BY. */
+/** A table that one query reads: its columns, and the text between FROM and ORDER BY. */
 type PlainTable = Readonly<{
   columns: readonly Selected[]
   from: string
@@ -58,7 +58,7 @@ type PlainTable = Readonly<{
   print?: Print
 }>
 
-/** The rows of a table that go with a file of the ledger. */
+/** The rows of a table that belong to a file of the ledger. */
 const ofFile = (table: PgTable, name: string, order = 'v.position'): PlainTable => ({
   columns: selected('v', columnsOf(table, ['account_id'])),
   from: `training.${name} v join training.uploads u using (account_id, content_id)`,
@@ -66,7 +66,7 @@ const ofFile = (table: PgTable, name: string, order = 'v.position'): PlainTable 
   order: `u.seen_at, v.content_id, ${order}`,
 })
 
-/** The rows of a table that name their FIT file by its key here. */
+/** The rows of a table that refer to their FIT file by `file_id`. */
 const ofFileKey = (
   table: PgTable,
   name: string,
@@ -77,7 +77,7 @@ const ofFileKey = (
   year: FILE_YEAR,
   ...(month !== undefined && { month }),
   order: 'u.seen_at, v.content_id, m.position',
-  // Those of a file are written together, at read_at.
+  // The rows of a file are written together, at read_at.
   print: {
     text: `concat_ws(':', v.content_id, v.read_at)`,
     order: 'u.seen_at, v.content_id',
@@ -86,16 +86,17 @@ const ofFileKey = (
   },
 })
 
-/** The workouts of a rider's own list and of the default list of the service. */
+/** The rider's own workouts, and the service's default list. */
 const OF_WORKOUTS = `training.accounts v join training.workouts w
   on w.account_id = v.account_id or (w.account_id is null and w.base_url = v.base_url)`
-/** A change without an account is one of the whole database. */
+/** A change without an account concerns the whole database. */
 const OF_CHANGES =
   'training.accounts v join training.changes c on c.account_id = v.account_id or c.account_id is null'
-/** What a file of the ledger is waiting for changes with every attempt, and is over when the file has come to its end. */
+/** Columns that change with every attempt to send a file; no reader needs them. */
 const OF_SENDING = ['account_id', 'next_try_at', 'resend_after', 'attempts', 'checks']
 
-// Every rewrite of samples, extras or curve gives the activity another version; start and path stand in their rows too.
+// Each rewrite of samples, extras or curve changes the activity's version. Start and path are listed because the exported rows contain
+// them.
 const CONTENT = `concat_ws(':', v.activity_id, v.path, v.sample_count, v.started_at, v.started_at_local, c.version)`
 const WITH_CONTENT = 'training.activities v left join musette.content_versions c using (activity_id)'
 
@@ -107,14 +108,14 @@ const SAMPLES = {
   },
 }
 
-/** The columns of a view, which has no schema: numbers unless a type follows the name. */
+/** The columns of a view, which has no schema in the code: `double` unless a type follows the name. */
 const ofView = (columns: string): Selected[] =>
   columns.split(' ').map((column) => {
     const [name = '', type = 'double'] = column.split(':')
     return { name, type: type as ExportColumn['type'], from: 'v' }
   })
 
-/** Every table but samples, and some views, by name. */
+/** All tables except samples, and some views, by name. */
 const PLAIN: Readonly<Record<string, PlainTable>> = {
   activities: {
     columns: selected('v', columnsOf(schema.activities, OF_FETCHING)),
@@ -194,7 +195,7 @@ const PLAIN: Readonly<Record<string, PlainTable>> = {
     year: 'null::int',
     order: 'v.path, v.position',
   },
-  // Today's numbers are another thing each second.
+  // Leave out today, because its numbers change every second.
   form_by_day: {
     columns: ofView(
       'day:wall_clock at:instant activity_id:int32 tl_low tl_high tl_peak tl_total rl_low rl_high rl_peak rl_total form reason:text',
@@ -243,8 +244,8 @@ function printOf(table: PlainTable): Print {
 }
 
 /**
- * Finds what there is to export, by table, account and time; `rows` counts samples, of power curves the activities, of FIT
- * messages the files.
+ * Finds the partitions to export, by table, account and time. `rows` counts samples; for power curves activities, and for FIT messages
+ * files.
  */
 export async function findPartitions(tx: Tx): Promise<Partition[]> {
   const partitions: Partition[] = []
@@ -265,7 +266,7 @@ export async function findPartitions(tx: Tx): Promise<Partition[]> {
   return partitions
 }
 
-/** Finds the rows of a partition; the pages must be read to their end before another query of the transaction. */
+/** Finds the rows of a partition. Read the pages to their end before another query in the transaction. */
 export async function findContent(tx: Tx, partition: Partition) {
   const { table, accountId, year, month } = partition
   const plain = PLAIN[table]
@@ -277,7 +278,7 @@ export async function findContent(tx: Tx, partition: Partition) {
   return { columns, pages: findColumnPages(tx, query, columns) }
 }
 
-/** Samples of one query, about a row group: their fields without a column, 40 bytes a sample, are in memory at once. */
+/** Samples per query, about a row group: their fields without a column are in memory at once, 40 bytes a sample. */
 const SAMPLES_A_QUERY = 65_536
 
 async function findSamplesContent(tx: Tx, { accountId, year, month }: Partition) {
