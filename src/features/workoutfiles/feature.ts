@@ -31,7 +31,8 @@ const workoutListVerb = defineVerb({
     const { findWorkoutLines } = await import('./saved-workouts.ts')
     const lines = await findWorkoutLines(tools.app, { account })
     if (json) tools.printJson(lines)
-    else if (lines.length === 0) tools.print(`no workouts are here yet; run: ${commandFor('sync', account)}`)
+    else if (lines.length === 0)
+      tools.print(`no workouts are mirrored yet; run: ${commandFor('sync', account)}`)
     else
       printTable(
         tools,
@@ -60,13 +61,13 @@ const workoutExportVerb = defineVerb({
       .choices(WORKOUT_FORMATS)
       .makeOptionMandatory(),
     all: flag('--all', 'every workout of your own list'),
-    dir: option('--to <dir>', 'the folder; without it one workout goes to standard output'),
+    dir: option('--to <dir>', 'the folder; without --to one workout goes to standard output'),
     account: option('--account <account>', 'whose workouts'),
   },
   help: {
     notes: [
       WHOSE,
-      'With --to, a file that you made or changed is never overwritten or removed. With --all, files of workouts that are gone are removed.',
+      'With --to, a file that you made or changed is never overwritten or removed. With --all, files of deleted workouts are removed.',
     ],
     settings: [...DATABASE, 'MUSETTE_WORKOUT_DIR'],
     exits: [...ASKS, 'partial'],
@@ -78,7 +79,7 @@ const workoutExportVerb = defineVerb({
   needs: 'reading',
   before(_context, { name, format, all = false, dir }) {
     if (all === (name !== undefined) || (all && dir === undefined)) {
-      const message = `name one workout, or export all of your own: musette workout export --all --format ${format} --to DIR`
+      const message = `name one workout, or export all of your own; run: musette workout export --all --format ${format} --to DIR`
       throw new ConfigError('bad_usage', message)
     }
     if (dir === undefined && format === 'fit')

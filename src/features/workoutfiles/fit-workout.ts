@@ -9,12 +9,12 @@ const CYCLING = 2
 const DURATION = { time: 0, repeat: 6 }
 const TARGET = { open: 2, power: 4 }
 const INTENSITY = { active: 0, rest: 1, warmUp: 2, coolDown: 3 }
-/** FIT adds 1000 to watts, because lower numbers are shares of FTP. */
+/** FIT adds 1000 to watts, because lower values are percentages of FTP. */
 const WATTS_FROM = 1_000
-/** The longest name that devices are known to read, bytes. */
+/** Maximum length of a name that devices are known to read, bytes. */
 const NAME_BYTES = 100
 
-/** Formats a workout with the sets of stepsOf as a FIT file in whole watts; repetitions stay repetitions. */
+/** Formats a workout with its sets (see stepsOf) as a FIT file in whole watts; repetitions are kept. */
 export function formatFitWorkout(workout: SavedWorkout, sets: readonly Repeated[]): Uint8Array {
   const steps = makeSteps(sets)
   return encodeFit([
@@ -54,7 +54,7 @@ function makeSteps(sets: readonly Repeated[]): Message[] {
         fields: [
           [254, 'uint16', messages.length], // message index
           [1, 'enum', DURATION.repeat],
-          [2, 'uint32', first], // from this step on
+          [2, 'uint32', first], // first step of the repetition
           [3, 'enum', TARGET.open],
           [4, 'uint32', count], // repetitions
           [7, 'enum', INTENSITY.active],
@@ -74,7 +74,7 @@ function stepOf(index: number, { name, seconds, watts }: Step, intensity: number
       [1, 'enum', DURATION.time],
       [2, 'uint32', seconds * 1_000], // duration
       [3, 'enum', TARGET.power],
-      [4, 'uint32', 0], // target: the range below
+      [4, 'uint32', 0], // target: see the range below
       [5, 'uint32', target], // from
       [6, 'uint32', target], // to
       [7, 'enum', intensity],
@@ -82,13 +82,13 @@ function stepOf(index: number, { name, seconds, watts }: Step, intensity: number
   }
 }
 
-/** The service gives the purpose of a set only in its name. */
+/** The service states the purpose of a set only in its name. */
 function intensityOf({ name }: Step): number {
   if (/^warm/i.test(name ?? '')) return INTENSITY.warmUp
   return /^cool/i.test(name ?? '') ? INTENSITY.coolDown : INTENSITY.active
 }
 
-/** Returns a separate number for each workout: devices treat files of one number and time as the same. */
+/** Returns a distinct serial number for each workout: devices treat files with equal number and time as the same. */
 function serialNumberOf(path: string): number {
   return createHash('sha256').update(path).digest().readUInt32LE() || 1
 }

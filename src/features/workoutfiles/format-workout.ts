@@ -6,11 +6,11 @@ import { type Repeated, type Step, stepsOf } from '../../program/frame/workout-s
 import { formatFitWorkout } from './fit-workout.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
 
-/** The content of a file, or why it cannot be made. */
+/** The content of a file, or the reason why it cannot be made. */
 type FormattedWorkout = { content: string | Uint8Array } | { problem: string }
 
 /**
- * Formats a saved workout for a trainer: whole seconds, and watts (`erg`, `fit`, `json`) or shares of FTP (`zwo`, `mrc`). Equal workouts
+ * Formats a saved workout for a trainer in whole seconds, with watts (`erg`, `fit`, `json`) or shares of FTP (`zwo`, `mrc`). Equal workouts
  * give equal bytes.
  */
 export function formatWorkout(workout: SavedWorkout, format: WorkoutFileFormat): FormattedWorkout {
@@ -23,7 +23,7 @@ export function formatWorkout(workout: SavedWorkout, format: WorkoutFileFormat):
   if (format === 'erg') return { content: formatCourse(workout, steps, 'WATTS', roundWatts) }
   const { ftp, path } = workout
   if (ftp === null || !(ftp > 0))
-    return { problem: `the FTP of workout ${path} is not known, and its ${format} file holds shares of it` }
+    return { problem: `the FTP of workout ${path} is unknown, and its ${format} file holds shares of FTP` }
   if (format === 'zwo') return { content: formatZwo({ ...workout, sets, ftp }) }
   const shareOf = (watts: number) => ((100 * watts) / ftp).toFixed(4)
   return { content: formatCourse(workout, steps, 'PERCENT', shareOf) }
@@ -38,7 +38,7 @@ function formatJson({ path, name, description, ftp }: SavedWorkout, steps: reado
   return `${JSON.stringify({ path, name, description, ftp, seconds, steps: shares }, undefined, 2)}\n`
 }
 
-/** Formats an ERG or MRC file: two points (minute and power) for each step, and texts at their second. */
+/** Formats an ERG or MRC file: two points (minute and power) per step, and timed texts. */
 function formatCourse(
   workout: SavedWorkout,
   steps: readonly Step[],
@@ -71,7 +71,7 @@ function formatCourse(
   ].join('\r\n')
 }
 
-/** Formats a text as one line without brackets, which mark the parts of the file. */
+/** Formats a text as one line without brackets, which delimit the sections of the file. */
 function formatLine(text: string): string {
   return text
     .replace(/[\s\p{Cc}]+/gu, ' ')
@@ -96,7 +96,7 @@ function formatZwo({
         : [`    <${tag} ${attributes}/>`]
     const steady = (step: Step) =>
       element('SteadyState', `Duration="${step.seconds}" Power="${share(step.watts)}"`)
-    // Programs reject an interval without a duration as invalid.
+    // Programs reject an interval without a duration.
     if (rest && rest.seconds > 0 && work.seconds > 0)
       return element(
         'IntervalsT',
@@ -126,15 +126,15 @@ function escapeXml(text: string): string {
   return escapeMarkup(text.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, ''))
 }
 
-/** A file to write, named `<stem>.<format>`, or `<stem> (2).<format>` where the first is not ours. */
+/** A file to write, named `<stem>.<format>`, or `<stem> (2).<format>` if another program's file has that name. */
 export type WantedFile = { stem: string; format: string; content: string | Uint8Array; sha256: string }
 
-/** The files to write, and for workouts that cannot be written the reasons and the names of older files. */
+/** The files to write; for workouts that cannot be written, the reasons and the names of older files. */
 type WorkoutFiles = { wanted: WantedFile[]; problems: string[]; kept: string[] }
 
 /**
- * Makes the files of saved workouts, named after them; when several have one name, or `taken` has it, the path comes first, so that no name
- * depends on the order of the list.
+ * Makes the files of saved workouts, each named after its workout. If several workouts share a name, or `taken` has it, the path comes
+ * first, so that no name depends on the order of the list.
  */
 export function makeWorkoutFiles(
   workouts: readonly SavedWorkout[],

@@ -14,7 +14,7 @@ const BY_PATH = {
   },
 } as const
 
-/** Adds the files of the workouts of each account for other programs, as `/workouts/1.erg?path=own0tempo`. */
+/** Adds the files of each account's workouts for other programs, as `/workouts/1.erg?path=own0tempo`. */
 export function registerWorkouts(server: FastifyInstance, { visitorStore }: WebParts): void {
   server.get<{ Params: { account: string; format: WorkoutFileFormat }; Querystring: { path: string } }>(
     `/workouts/:account(^\\d{1,9}$).:format(^(?:${WORKOUT_FORMATS.join('|')})$)`,

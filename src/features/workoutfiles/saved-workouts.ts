@@ -11,7 +11,7 @@ import { workoutfilesSettings } from './settings.ts'
 import { systemCode, updateFolder } from './workout-folder.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
 
-/** Finds the workouts of an account that have been resolved, the own ones first, by name. Throws ConfigError `no_account`. */
+/** Finds the resolved workouts of an account by name, the rider's own first. Throws ConfigError `no_account`. */
 export async function findWorkoutLines(app: Pick<LocalApp, 'store'>, { account: name }: { account: string }) {
   const account = await accountNamed(app, name)
   const workouts = await app.store.read((tx) => findSavedWorkouts(tx, account))
@@ -19,8 +19,8 @@ export async function findWorkoutLines(app: Pick<LocalApp, 'store'>, { account: 
 }
 
 /**
- * Formats the one workout of an account that has this path, or this name in capital or small letters. Throws ConfigError `no_workout`,
- * `which_workout` (several have the name) and `workout_not_written`.
+ * Formats the workout of an account with this path, or with this name in any case. Throws ConfigError `no_workout`, `which_workout`
+ * (several have the name) and `workout_not_written`.
  */
 export async function findWorkoutContent(
   app: Pick<LocalApp, 'store'>,
@@ -34,10 +34,9 @@ export async function findWorkoutContent(
 }
 
 /**
- * Writes workouts of an account into a folder, which is made, and returns its files by name: the one of `name`, or without it every
- * workout of the own list. Then files of this format are removed that an earlier run has written for workouts that are gone, unless somebody has changed
- * them. Files that are not ours are never overwritten. Throws as `findWorkoutContent` does, and ConfigError `workout_folder`,
- * `folder_of_another` and `bad_folder`.
+ * Writes the workout `name` of an account, or without a name the rider's own workouts, into a folder that it makes if needed. Then removes
+ * files of this format that an earlier run wrote for deleted workouts, unless somebody changed them. Never overwrites other files. Returns
+ * the changes. Throws as `findWorkoutContent` does, and ConfigError `workout_folder`, `folder_of_another` and `bad_folder`.
  */
 export async function exportWorkouts(
   app: Pick<LocalApp, 'store' | 'config'>,
@@ -48,11 +47,11 @@ export async function exportWorkouts(
   if (ownDir === resolve(dir))
     throw new ConfigError(
       'workout_folder',
-      `${dir} is the folder of MUSETTE_WORKOUT_DIR, which musette keeps by itself; name another, or set MUSETTE_WORKOUTS=all`,
+      `${dir} is the folder of MUSETTE_WORKOUT_DIR, which musette updates by itself; name another folder, or set MUSETTE_WORKOUTS=all`,
     )
   const account = await accountNamed(app, input.account)
   return app.store.transaction(async (tx) => {
-    // The daemon waits for no folder but its own.
+    // The daemon locks only its own folder.
     const isWithin = ownDir !== undefined && `${resolve(dir)}${sep}`.startsWith(`${ownDir}${sep}`)
     await acquireNamedLock(tx, 'workout folder', isWithin ? '' : resolve(dir))
     const all = await findSavedWorkouts(tx, account)
@@ -74,7 +73,7 @@ export async function exportWorkouts(
       if (code === undefined) throw error
       throw new ConfigError(
         'bad_folder',
-        `the folder ${dir} cannot be written (${code}); files that are there are whole; name a folder that you may write, with room`,
+        `the folder ${dir} cannot be written (${code}); every file in it is complete; name a folder with free space that you may write to`,
       )
     }
   })
@@ -91,6 +90,6 @@ function chooseWorkout(workouts: readonly SavedWorkout[], name: string): SavedWo
   const paths = named.slice(0, 10).map(({ path }) => path)
   throw new ConfigError(
     'which_workout',
-    `${named.length} workouts have the name "${name}"; say which one by its path: ${paths.join(', ')}`,
+    `${named.length} workouts have the name "${name}"; name one of these paths: ${paths.join(', ')}`,
   )
 }

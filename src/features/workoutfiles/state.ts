@@ -9,13 +9,12 @@ export const workoutfilesState: FeatureState = {
   variables: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'],
   rules: {},
   judge: async () => [],
-  /** Checks that workouts can be written as files. */
   async diagnose({ config }) {
     const { dir, holdsSaved } = workoutfilesSettings.of(config)
     if (dir === undefined && holdsSaved)
       return [
         warning(
-          'MUSETTE_WORKOUTS wants every workout as files, but MUSETTE_WORKOUT_DIR names no folder for them',
+          'MUSETTE_WORKOUTS asks for every workout as a file, but MUSETTE_WORKOUT_DIR names no folder',
           'export MUSETTE_WORKOUT_DIR="$HOME/musette-workout"',
         ),
       ]
@@ -24,7 +23,7 @@ export const workoutfilesState: FeatureState = {
     const loss = holdsSaved ? 'workouts are only in SQL' : 'the workout of the day is only in SQL'
     const folder = await readWritableFolder(dir, 'MUSETTE_WORKOUT_DIR', loss)
     if ('wrong' in folder) return [folder.wrong]
-    return [ok(folder.stats ? dir : `${dir} is not there yet; the first workout makes it`)]
+    return [ok(folder.stats ? dir : `${dir} does not exist yet; the first workout creates it`)]
   },
   folder: {
     variable: 'MUSETTE_WORKOUT_DIR',

@@ -12,18 +12,18 @@ import type { LocalApp } from '../../program/app/local-app.ts'
 import { makeWorkoutFiles, type WantedFile } from './format-workout.ts'
 import { systemCode, updateFolder } from './workout-folder.ts'
 
-/** The account whose files are in the folder itself; each other one has a subfolder. */
+/** The account whose files lie in the folder itself; every other account has a subfolder. */
 const MAIN_ACCOUNT = 'default'
-/** The formats of the workout of the day, and of the saved ones. */
+/** The formats of the daemon's files: the workout of the day and saved workouts. */
 const FORMATS = ['erg', 'zwo'] as const
-/** The codes of folders that musette leaves alone, with the command in the sentence. */
+/** Codes of folders that musette does not touch; their messages contain the command. */
 const REFUSED = ['folder_of_another', 'not_a_folder', 'not_a_plain_file']
 
 /**
- * Makes the function that writes the workout folder of an account from SQL, under a lock, so that the last of several processes writes the
- * newest files: the workout of the day, and with `holdsSaved` the rider's saved workouts. It returns whether the folder could be written. An
- * unusable folder is logged once until it works again or fails with another code, and so is a workout that cannot be written; SQL has all
- * of them.
+ * Returns the function that writes the workout folder of an account from SQL: the workout of the day, and with `holdsSaved` the rider's
+ * saved workouts. A lock makes sure that the last of several processes writes the newest files. The function returns whether it could write
+ * the folder. It logs an unusable folder once, until the folder works again or fails with another code, and a workout that cannot be
+ * written once; SQL has all of them.
  */
 export function folderUpdater(
   { store, log }: Pick<LocalApp, 'store' | 'log'>,
@@ -38,7 +38,7 @@ export function folderUpdater(
     const info = await findTrainingInfo(tx, accountId)
     const day = await findDayFiles(tx, info)
     const all = holdsSaved ? await findSavedWorkouts(tx, of) : []
-    // The service's own files of a workout stand for ours.
+    // The service's own files of the workout of the day replace ours.
     const isDay = ({ path }: SavedWorkout) => path === info?.wotdWorkoutId && (day ?? []).length > 0
     const saved = makeWorkoutFiles(
       all.filter((workout) => workout.isOwn && !isDay(workout)),
@@ -50,7 +50,7 @@ export function folderUpdater(
     }
     const owner = { dir, database: await findIdentity(tx) }
     const files = [...(day ?? []), ...saved.wanted]
-    // An answer without these fields does not withdraw the workout of the day.
+    // A response without these fields does not withdraw the workout of the day.
     const kept = day === undefined ? 'all' : saved.kept
     try {
       const changes = await updateFolder(inner, { account, owner, files, formats: FORMATS, kept })
@@ -64,11 +64,11 @@ export function folderUpdater(
       if (code === undefined) throw error
       const why = isRefused
         ? errorLine(error)
-        : 'see that MUSETTE_WORKOUT_DIR is a folder that this user may write, with room'
+        : 'set MUSETTE_WORKOUT_DIR to a folder with free space that this user may write to'
       if (problems.get(folder) !== code)
         log.error(
           { account, folder, code },
-          `workout folder cannot be written; workouts are in SQL only; ${why}`,
+          `workout folder cannot be written; workouts are only in SQL; ${why}`,
         )
       problems.set(folder, code)
       return false
@@ -77,14 +77,14 @@ export function folderUpdater(
   return async (account, mirrored) => {
     if (mirrored === 'saved' && !holdsSaved) return true
     return store.transaction(async (tx) => {
-      // One lock for all accounts: a folder may be shared.
+      // One lock for all accounts, because they may share a folder.
       await acquireNamedLock(tx, 'workout folder', '')
       return update(tx, account)
     })
   }
 }
 
-/** Finds the files of the workout of the day; undefined when the training info names none. */
+/** Finds the files of the workout of the day; returns undefined if the training info names none. */
 async function findDayFiles(tx: Tx, info: TrainingInfo | undefined): Promise<WantedFile[] | undefined> {
   const workout = workoutOf(info)
   if (!info || !workout) return undefined

@@ -12,21 +12,21 @@ type FolderChanges = { written: string[]; removed: string[] }
 
 type Placed = WantedFile & { name: string; found: 'nothing' | 'same' | 'ours' | 'foreign' }
 
-/** More files of one name than a person makes. */
+/** Maximum number of files with the same stem; nobody makes more. */
 const MAX_COPIES = 99
 
 /**
- * Writes the wanted files of an account and removes its other files of these formats, unless they are `kept` or a person changed them;
- * leaves files that are not ours or have the wanted content. The manifest names a file before it is written, so that all our files are
- * known after a crash. Throws ConfigError `folder_of_another`, `not_a_folder` for a link, and the file system's errors.
+ * Writes the wanted files of an account and removes its other files of these formats, unless they are `kept` or a person changed them.
+ * Leaves files that are not ours or already have the wanted content. The manifest names a file before it is written, so that all our files
+ * are known after a crash. Throws ConfigError `folder_of_another`, `not_a_folder` for a link, and file system errors.
  */
 export async function updateFolder(
-  /** the name of the folder in that of the owner; that one itself without */
+  /** the name of a subfolder of the owner's folder; undefined for that folder itself */
   inner: string | undefined,
   input: UpdateInput,
 ): Promise<FolderChanges> {
   const { dir } = input.owner
-  // Another user's program enters it.
+  // The folder must be readable for other users' programs.
   if (input.files.length > 0) {
     const make = async (outer: Folder) =>
       inner === undefined ? undefined : outer.makeInner(inner, FOLDER_MODE)
@@ -38,13 +38,13 @@ export async function updateFolder(
   return opened ? closeAfter(opened, (folder) => update(folder, input)) : { written: [], removed: [] }
 }
 
-/** Everybody reads workouts, as a trainer's program of another user does; only the owner changes them. */
+/** Everybody may read workouts, such as a trainer's program of another user; only the owner may change them. */
 const FOLDER_MODE = 0o755
 const FILE_MODE = 0o644
 
 type UpdateInput = {
   account: string
-  /** the database, and the folder that it claims (this one or a parent); a folder of another database is not written */
+  /** the database, and the folder that it claims (this one or a parent); another database's folder is not written */
   owner: { dir: string; database: DatabaseIdentity }
   files: readonly WantedFile[]
   formats: readonly WorkoutFileFormat[]
@@ -85,7 +85,7 @@ async function update(folder: Folder, input: UpdateInput): Promise<FolderChanges
   for (const entry of entries)
     if (entry.isFile() && SCRATCH.test(String(entry.name))) await folder.unlink(entry.name)
   if (toWrite.length > 0) await writeManifest(folder, noteIntents(before, account, toWrite))
-  // On a disk that ignores case these are the files that are replaced, and the new ones might get their names.
+  // On a case-insensitive disk the new files replace these and could keep their names, so remove these first.
   const twins = old.filter((name) => taken.has(foldName(name)))
   const listed = new Set(entries.map(({ name }) => String(name)))
   const there = twins.filter((name) => listed.has(name))
@@ -100,7 +100,7 @@ async function update(folder: Folder, input: UpdateInput): Promise<FolderChanges
   return { written: toWrite.map(({ name }) => name), removed }
 }
 
-/** Finds the first name that is free, ours or has the wanted content already, and that no other wanted file has. */
+/** Finds the first name that no other wanted file has and that is free, ours, or already has the wanted content. */
 async function place(
   folder: Folder,
   known: ReadonlyMap<string, ReadonlyArray<[name: string, entry: Manifest[string]]>>,
@@ -145,7 +145,7 @@ function finalManifest(
   }
 }
 
-/** Removes our files; one that a person changed stays and is no longer ours. */
+/** Removes our files, except files that a person changed; these are no longer ours. */
 async function removeOurs(folder: Folder, before: Manifest, names: readonly string[]): Promise<string[]> {
   const removed: string[] = []
   for (const name of names) {
@@ -157,10 +157,13 @@ async function removeOurs(folder: Folder, before: Manifest, names: readonly stri
   return removed
 }
 
-/** Lists our files in the folder, so that no other is overwritten or removed. */
+/** The manifest of our files in the folder; other files are never overwritten or removed. */
 const MANIFEST = '.musette-workouts.json'
 
-/** Our files by name: their account, and the SHA-256 of each content that we wrote or were about to write. An edited name outside is left out. */
+/**
+ * Our files by name: their account, and the SHA-256 of each content that we wrote or were about to write. Names outside the folder, from an
+ * edited manifest, are dropped.
+ */
 const manifestSchema = z
   .record(
     z.string(),
@@ -175,7 +178,7 @@ const manifestSchema = z
 /** The entry of a name: nothing, a plain file with the SHA-256 of its content, or something else. */
 type Found = { kind: 'nothing' } | { kind: 'file'; sha256: string } | { kind: 'other' }
 
-/** Reads the entry of a name; links are not followed. */
+/** Reads the entry of a name; follows no link. */
 async function readFound(folder: Folder, name: string): Promise<Found> {
   try {
     const stats = await folder.lstat(name)
@@ -188,7 +191,7 @@ async function readFound(folder: Folder, name: string): Promise<Found> {
   }
 }
 
-/** The code of an error of the file system; undefined for any other error. */
+/** Returns the code of a file system error; undefined for any other error. */
 export function systemCode(error: unknown): string | undefined {
   const isSystem = error instanceof Error && 'syscall' in error && 'code' in error
   return isSystem ? String(error.code) : undefined
@@ -196,7 +199,7 @@ export function systemCode(error: unknown): string | undefined {
 
 type Manifest = z.infer<typeof manifestSchema>
 
-/** Reads the manifest of a folder; without a valid one no file is ours. */
+/** Reads the manifest of a folder; if it is missing or invalid, no file counts as ours. */
 async function readManifest(folder: Folder): Promise<Manifest> {
   try {
     const parsed = manifestSchema.safeParse(JSON.parse(String(await folder.read(MANIFEST))))
@@ -207,7 +210,7 @@ async function readManifest(folder: Folder): Promise<Manifest> {
   }
 }
 
-/** Writes the manifest of a folder atomically, or removes an empty one. */
+/** Writes the manifest of a folder atomically; removes it if it is empty. */
 async function writeManifest(folder: Folder, manifest: Manifest): Promise<void> {
   if (Object.keys(manifest).length === 0) return folder.unlink(MANIFEST).catch(orMissing)
   const content = `${JSON.stringify(manifest, undefined, 2)}\n`
