@@ -28,18 +28,18 @@ import {
   formatRestored,
 } from './texts.ts'
 
-/** The age at which a message is given up; older events become no message. */
+/** Age at which an undelivered message is given up; older events get no message. */
 export const MESSAGE_TTL_MS = 3 * DAY
-/** An activity that started longer ago belongs to the history and gets no message of its own. */
+/** Maximum age of an activity with a message of its own; older activities belong to the history. */
 const RECENT_MS = 14 * DAY
-/** More new activities within minutes, or refused files within an hour, become one message. */
+/** If more activities are new within minutes, or more files refused within an hour, they share one message. */
 const MAX_SINGLE = 5
-/** Changes that one transaction reads, in a fraction of a second. */
+/** Number of changes that one transaction reads; it takes a fraction of a second. */
 const BATCH = 1_000
 
 /**
- * The content of a message, for each webhook that wants the event. `changeId` is undefined without a single cause in the change feed; `about`
- * then names what it is about, unless that may happen again.
+ * The content of a message, for each webhook that wants the event. `changeId` is undefined if no single change caused it. `about` then
+ * identifies the cause, unless the same cause may occur again.
  */
 type News = Readonly<{
   event: WebhookEvent
@@ -52,8 +52,8 @@ type News = Readonly<{
 type NewsOfChange = News & { readonly changeId: number }
 
 /**
- * Makes the messages about everything since the last call, and in the same transaction moves the cursor: each event becomes one message,
- * also after a crash. Returns whether there may be more.
+ * Makes the messages about everything since the last call and moves the cursor in the same transaction, so that each event becomes one
+ * message, even after a crash. Returns whether there may be more.
  */
 export async function composeMessages(
   { store }: { store: Store },
@@ -136,7 +136,7 @@ async function newsOfChanges(tx: Tx, changes: readonly Change[]): Promise<NewsOf
   )
 }
 
-/** The columns whose change makes a recalculation, see the view recalculations. */
+/** The columns whose change counts as a recalculation, see the view recalculations. */
 const SCORES = ['xss', 'sig_ftp', 'sig_pp', 'tl_ftp'] as const
 
 function isRescored({ kind, detail }: Change): boolean {
@@ -171,7 +171,7 @@ function newsOfLogins(changes: readonly AccountChange[]): NewsOfChange[] {
   )
 }
 
-/** The first refused files of an hour get a message each; the others share one. */
+/** The first refused files of an hour get a message each; the others share one message. */
 async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise<NewsOfChange[]> {
   const refused = changes.filter(({ kind }) => kind === 'upload.refused')
   const news: NewsOfChange[] = []
@@ -195,7 +195,7 @@ async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise
   return news
 }
 
-/** New recent activities get a message each; old ones and those of a backfill share one. */
+/** New recent activities get a message each; old activities and those of a backfill share one message. */
 async function newsOfActivities(tx: Tx): Promise<News[]> {
   const ready = await recordReady(tx, { recentMs: RECENT_MS })
   const isSingle = ({ seen_together: together }: (typeof ready)[number]) =>

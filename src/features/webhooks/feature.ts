@@ -8,9 +8,9 @@ import { defineVerb, flag } from '../../program/frame/verb.ts'
 import type { Webhook } from './settings.ts'
 
 const webhookTestVerb = defineVerb({
-  group: { name: 'webhook', description: 'the receivers of messages that MUSETTE_WEBHOOKS names' },
+  group: { name: 'webhook', description: 'test the receivers that MUSETTE_WEBHOOKS names' },
   name: 'test [name]',
-  description: 'send one message to a webhook, or to each of them, and print what came back',
+  description: 'send a test message to one webhook or to all, and print the response',
   options: { json: flag('--json', 'as one JSON array') },
   help: {
     settings: ['MUSETTE_WEBHOOKS', ...NETWORK],
@@ -63,7 +63,7 @@ async function chooseWebhooks(
     'no_webhook',
     names === ''
       ? 'the file of MUSETTE_WEBHOOKS has no webhook'
-      : `there is no webhook "${name}"; there are: ${names}`,
+      : `there is no webhook "${name}"; the file has: ${names}`,
   )
 }
 

@@ -7,10 +7,10 @@ import type { Webhook, WebhookEvent } from './settings.ts'
 /** The content of a message: `title` and `text` for a person, the other members for programs. */
 export type MessageData = Readonly<{ title: string; text: string; [member: string]: Json }>
 
-/** A message to one webhook; every attempt has the same `id`. */
+/** A message to one webhook; `id` is the same in every attempt. */
 export type Message = Readonly<{ id: string; event: WebhookEvent | 'test'; at: Date; data: MessageData }>
 
-/** Each event in ntfy: its priority from 1 to 5 (default 3), and its tags, shown as emoji. */
+/** The look of each event in ntfy: its priority from 1 to 5 (default 3), and its tags, which ntfy shows as emoji. */
 const NTFY_LOOK: Readonly<Record<Message['event'], { priority: number; tags: readonly string[] }>> = {
   'activity.new': { priority: 3, tags: ['bicyclist'] },
   breakthrough: { priority: 4, tags: ['trophy'] },
@@ -26,7 +26,7 @@ const NTFY_LOOK: Readonly<Record<Message['event'], { priority: number; tags: rea
   test: { priority: 3, tags: ['wave'] },
 }
 
-/** Makes the request that brings a message to a webhook; `now` is the time of the attempt. */
+/** Makes the request that sends a message to a webhook; `now` is the time of the attempt. */
 export function makeRequest(webhook: Webhook, message: Message, now: Date) {
   const common = { 'content-type': 'application/json', 'webhook-id': message.id }
   if (webhook.style === 'ntfy') {
@@ -45,7 +45,7 @@ export function makeRequest(webhook: Webhook, message: Message, now: Date) {
   return { url: webhook.url, headers: { ...common, ...signed }, body }
 }
 
-/** Computes `webhook-signature` as the Standard Webhooks specification says; `timestamp` is in s since 1970. */
+/** Computes `webhook-signature` by the Standard Webhooks specification; `timestamp` is in s since 1970. */
 export function signatureOf(
   secret: Buffer,
   { id, timestamp, body }: { id: string; timestamp: number; body: string },
@@ -53,7 +53,7 @@ export function signatureOf(
   return `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 }
 
-/** Splits the address of a topic: ntfy accepts JSON at its root; its headers could not hold every letter. */
+/** Splits the address of a topic into the server's root, which accepts JSON, and the topic. ntfy's headers could not hold every letter. */
 function topicOf(address: string): { url: string; topic: string } {
   const url = new URL(address)
   const at = url.pathname.lastIndexOf('/')
@@ -67,7 +67,7 @@ export function sendMessage(webhook: Webhook, message: Message, options: SendOpt
   return sendRequest({ method: 'POST', ...makeRequest(webhook, message, new Date()) }, options)
 }
 
-/** Sends a message of the event `test` to any webhook. Throws only the reason of the signal. */
+/** Sends a message of the event `test` to a webhook. Throws only the reason of the signal. */
 export function sendTestMessage(webhook: Webhook, options: SendOptions): Promise<Answer> {
   const text = `Messages of musette reach the webhook "${webhook.name}".`
   const data = { title: 'musette: a test', text, webhook: webhook.name }

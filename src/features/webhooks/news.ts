@@ -3,14 +3,14 @@ import type { SqlRow } from '../../core/fields/field.ts'
 import type { Tx } from '../../core/store/store.ts'
 
 const READY = "a.absent_since is not null or a.samples_at is not null or a.detail_state = 'mirrored'"
-// Nothing is fetched for an account that needs a login, so its wanted activities are not waited for.
+// Do not wait for the wanted activities of an account that needs a login, because nothing is fetched for it.
 const RESTS = `d.last_at < clock_timestamp() - $1 * interval '1 ms' and (d.event = 'upload.refused' or not exists (
   select from training.activities a join training.accounts c using (account_id)
   where a.account_id = d.account_id and a.detail_state = 'wanted' and a.absent_since is null and not c.needs_login))`
 
 /**
- * Tells whether there may be messages to make: of a settled change, of a new activity with its samples, or of a digest without an addition
- * for `restMs`. Writes nothing, because it runs every second.
+ * Reports whether there may be messages to make: for a settled change, for a new activity with its samples, or for a digest without an
+ * addition for `restMs`. Writes nothing, because it runs every second.
  */
 export async function findIsNewsThere(tx: Tx, { restMs }: { restMs: number }): Promise<boolean> {
   const { rows } = await tx.client.query<{ there: boolean }>(
@@ -49,13 +49,13 @@ export type ReadyActivity = Pick<SqlRow<typeof SUMMARY_FIELDS>, (typeof SCORES)[
   elapsed_s: number | null
   /** when samples and scores were recorded */
   ready_at: Date
-  /** how many activities of the account were first seen within ten minutes of it; null for one that did not start lately */
+  /** how many activities of the account were first seen within ten minutes of this activity; null if it did not start recently */
   seen_together: number | null
 }
 
 /**
- * Ends the wait of activities with samples and scores, and returns them, oldest first, without removed ones. One without samples is ready
- * when musette no longer expects any. An activity started lately when it did within `recentMs`.
+ * Ends the wait of activities with samples and scores, and returns them, oldest first, without removed activities. An activity without
+ * samples is ready once musette no longer expects any. `recentMs` is the maximum age of a recent activity.
  */
 export async function recordReady(tx: Tx, { recentMs }: { recentMs: number }): Promise<ReadyActivity[]> {
   const { rows } = await tx.client.query<ReadyActivity>(
@@ -75,7 +75,7 @@ export async function recordReady(tx: Tx, { recentMs }: { recentMs: number }): P
   return rows
 }
 
-/** Adds what happened to these accounts, each as often as it is named, to their digests of an event. */
+/** Adds one event per listed account id to the accounts' digests of that event; an id may occur several times. */
 export async function recordForDigest(tx: Tx, event: string, accountIds: readonly number[]): Promise<void> {
   await tx.client.query(
     `insert into musette.webhook_digests as d (account_id, event, count)
@@ -94,7 +94,7 @@ export type Digest = {
   last_at: Date
 }
 
-/** Ends the digests to which nothing was added for `restMs` while no activity is wanted, and finds them. */
+/** Deletes and returns the digests without an addition for `restMs` and without wanted activities. */
 export async function recordDigestsEnded(tx: Tx, { restMs }: { restMs: number }): Promise<Digest[]> {
   const { rows } = await tx.client.query<Digest>(
     `with ended as (delete from musette.webhook_digests d where ${RESTS} returning d.*)
@@ -114,7 +114,7 @@ export type Recalculation = {
   last_day: string
 }
 
-/** Finds the newest recalculation of an account's history that went on after `since`; undefined when few activities changed. */
+/** Finds the newest recalculation of an account's history that lasted beyond `since`; returns undefined if few activities changed. */
 export async function findRecalculation(tx: Tx, { accountId, since }: { accountId: number; since: Date }) {
   const { rows } = await tx.client.query<Recalculation>(
     `select activities, xss_change, ftp_before, ftp_after, first_ride::text as first_day, last_ride::text as last_day
@@ -125,7 +125,7 @@ export async function findRecalculation(tx: Tx, { accountId, since }: { accountI
   return rows[0]
 }
 
-/** Counts the messages about an event that were made for an account within the last hour, for the webhook with the most. */
+/** Counts an account's messages about an event within the last hour, for the webhook with the most. */
 export async function findRecentMessageCount(
   tx: Tx,
   { accountId, event }: { accountId: number; event: string },
@@ -139,7 +139,7 @@ export async function findRecentMessageCount(
   return Number(rows[0]?.count)
 }
 
-/** Records that something is wrong (`subject`), or no longer. Returns whether that is new. */
+/** Records that a fault (`subject`) exists or is over. Returns whether that is new. */
 export async function recordCondition(tx: Tx, subject: string, isWrong: boolean): Promise<boolean> {
   const text = isWrong
     ? 'insert into musette.webhook_conditions (subject) values ($1) on conflict do nothing'
@@ -147,7 +147,7 @@ export async function recordCondition(tx: Tx, subject: string, isWrong: boolean)
   return (await tx.client.query(text, [subject])).rowCount === 1
 }
 
-/** Finds the open faults that became a message. */
+/** Finds the open faults for which a message was made. */
 export async function findConditionSubjects(tx: Tx): Promise<ReadonlySet<string>> {
   const text = 'select subject from musette.webhook_conditions'
   const { rows } = await tx.client.query<{ subject: string }>(text)

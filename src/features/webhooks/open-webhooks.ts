@@ -26,22 +26,22 @@ import {
 import type { Webhook, WebhooksFile } from './settings.ts'
 import type { Condition } from './texts.ts'
 
-/** The pauses; tests make them shorter. */
+/** The intervals; tests shorten them. */
 export type WebhookPauses = Readonly<typeof PAUSES>
 
 export const PAUSES = {
-  /** How often the database is read for events and due messages: cheap, and most of the delay of a message. */
+  /** How often the database is read for events and due messages. A read is cheap, and this interval is most of a message's delay. */
   lookEveryMs: SECOND,
-  /** How often faults are checked, which count only after hours. */
+  /** How often faults are checked; they become messages only after hours. */
   conditionsEveryMs: 30 * SECOND,
-  /** A digest is sent after this time without an addition: the files of one import come faster. */
+  /** Time without an addition after which a digest is sent; the files of one import arrive faster. */
   restMs: 2 * MINUTE,
   /** The first pause is 2 to 5 s, the longest 90 min to 3 h: a receiver that was down overnight gets its messages in the morning. */
   backoff: { firstMs: 5 * SECOND, maxMs: 3 * HOUR, factor: 4 },
 }
 
 /**
- * Opens the delivery of messages to the webhooks of a file: every second it reads the events, makes messages and sends them, separately for
+ * Opens the delivery of messages to the webhooks of a file. Every second it reads the events, makes messages and sends them, separately for
  * each webhook, so that a slow receiver does not delay others. Several processes may use the same file. `close` waits for the database, not
  * for the receivers. Throws the errors of the database.
  */
@@ -57,11 +57,8 @@ export async function openWebhooks(
   const names = webhooks.map(({ name }) => name)
   const { added, dropped } = await store.transaction((tx) => recordWebhooks(tx, names))
   for (const { webhook, count } of dropped)
-    log.warn(
-      { webhook, count },
-      'webhooks: gone from the file; its messages that were not delivered are dropped',
-    )
-  log.info({ webhooks: names, added }, 'webhooks: messages are sent')
+    log.warn({ webhook, count }, 'webhooks: removed from the file; its undelivered messages are dropped')
+  log.info({ webhooks: names, added }, 'webhooks: sending messages')
 
   const stop = new AbortController()
   const problems = makeLogOnce(log)
@@ -116,7 +113,7 @@ async function endOldMessages({ store, log }: { store: Store; log: Logger }): Pr
     log.error({ webhook, count }, 'webhooks: messages given up after three days; run: musette webhook test')
 }
 
-/** Repeats work, with a pause between, until the signal aborts. */
+/** Repeats work with a pause in between until the signal aborts. */
 async function repeat(everyMs: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     await work()
@@ -131,14 +128,14 @@ type WebhookDeps = Readonly<{
   dispatcher: SendOptions['dispatcher']
 }>
 
-/** Longer than an attempt: if its process is killed, another process sends the message after this time. */
+/** Lease of a message, longer than an attempt: if its process is killed, another process sends the message after this time. */
 const LEASE_MS = 20 * SECOND
-/** With this status a receiver refuses all further messages. */
+/** HTTP status by which a receiver refuses all further messages. */
 const GONE = 410
 
 /**
- * Sends the due messages of a webhook one after the other, each at least once: after a kill between the answer and its record, the message
- * is sent again with the same id. Throws the errors of the database and the reason of the signal.
+ * Sends the due messages of a webhook in order, each at least once: after a kill between the response and its record, the message is sent
+ * again with the same id. Throws the errors of the database and the reason of the signal.
  */
 async function deliverDue(
   deps: WebhookDeps,
@@ -171,7 +168,7 @@ async function recordAnswer(
     const open = await store.transaction((tx) => recordGone(tx, webhook))
     log.error(
       { webhook, open },
-      'webhooks: the receiver answered 410 Gone and gets no more messages until the daemon starts again; run: musette webhook test',
+      'webhooks: the receiver answered 410 Gone and gets no more messages until the daemon restarts; run: musette webhook test',
     )
     return
   }
@@ -183,14 +180,14 @@ async function recordAnswer(
   if (state === 'given_up')
     log.error({ ...facts, failure }, 'webhooks: message given up; run: musette webhook test')
   else
-    problems.say('warn', `webhook ${webhook}`, `webhooks: not delivered, ${failure}; tried again later`, {
+    problems.say('warn', `webhook ${webhook}`, `webhooks: not delivered, ${failure}; musette retries later`, {
       webhook,
     })
 }
 
 /**
- * Finds whether the mirror of each account and the backups are wrong or well, by the findings that have messages. It is unknown
- * without a finding, as of an account that needs a login, and while one may soon be over.
+ * Reports the state of each account's mirror and of the backups, by the findings that have messages. The state is unknown if there is no
+ * finding, as for an account that needs a login, or if a finding may soon clear.
  */
 export async function findConditions(
   app: FactsApp,

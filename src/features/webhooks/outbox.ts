@@ -4,8 +4,8 @@ import type { Tx } from '../../core/store/store.ts'
 import type { Message } from './message-request.ts'
 
 /**
- * A message to be sent; `data` must be clean, see cleanJson. `change_id` is the number of the change that it is about. One with `about`
- * has the same id whenever it is made, also by a database that has lost it.
+ * A message to be sent; `data` must be clean, see cleanJson. `change_id` is the number of the change that caused it. A message with `about`
+ * always gets the same id, even from a database that has lost it.
  */
 type NewMessage = Readonly<{
   webhook: string
@@ -17,7 +17,10 @@ type NewMessage = Readonly<{
   about?: string | undefined
 }>
 
-/** Records messages to be sent, in this order, but none about a change before the addition of its webhook, or to one that is gone. */
+/**
+ * Records messages to be sent, in this order. Skips messages about a change before its webhook was added, and messages to a webhook that is
+ * gone.
+ */
 export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): Promise<void> {
   if (messages.length === 0) return
   await tx.client.query(
@@ -35,19 +38,19 @@ export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): P
 /** Faults that need a person. */
 const URGENT = `('login.lost', 'mirror.stale', 'backup.failed')`
 /**
- * Holds for a message that stands aside: it is tried on, but nothing waits for it. The receiver has refused it four times, in about two
- * minutes: by 4xx, of which 408, 425 and 429 ask to wait, or by 500, by which a receiver's program fails on a content.
+ * True for a message set aside: it is retried, but no other message waits for it. The receiver has refused it four times, in about two
+ * minutes: with a 4xx other than 408, 425 and 429, which ask to wait, or with a 500, with which a receiver fails on certain content.
  */
 const isAside = (m: string) =>
   `${m}.state = 'open' and ${m}.attempts >= 4 and ${m}.last_error ~ '^HTTP (4|500)' and ${m}.last_error !~ '^HTTP 4(08|25|29)'`
 
-// A message is due when its time has come and it need not wait for an earlier one of the same webhook and account.
+// A message is due if its time has come and it need not wait for an earlier message of the same webhook and account.
 const DUE = `m.state = 'open' and m.next_try_at <= clock_timestamp() and not exists (
   select from musette.webhook_messages e
   where e.state = 'open' and e.webhook = m.webhook and e.account_id is not distinct from m.account_id and e.number < m.number
     and (${isAside('e')}) is not true and (m.event not in ${URGENT} or e.event in ${URGENT}))`
 
-/** Finds the webhooks that have a message which is due. */
+/** Finds the webhooks with a due message. */
 export async function findDueWebhooks(tx: Tx): Promise<string[]> {
   const { rows } = await tx.client.query<{ webhook: string }>(
     `select distinct m.webhook from musette.webhook_messages m where ${DUE}`,
@@ -58,8 +61,8 @@ export async function findDueWebhooks(tx: Tx): Promise<string[]> {
 export type ClaimedMessage = Message & Readonly<{ number: number; attempts: number }>
 
 /**
- * Claims the message of a webhook that is urgent, or has been due for the longest time: no other process sends it within `leaseMs`. Undefined
- * when none is due. The claim is a time in the row and no lock, so that nothing is held during the request.
+ * Claims an urgent message of a webhook, or else the message due for the longest time: no other process sends it within `leaseMs`. Returns
+ * undefined if no message is due. The claim is a time in the row, not a lock, so that no lock is held during the request.
  */
 export async function claimMessage(tx: Tx, { webhook, leaseMs }: { webhook: string; leaseMs: number }) {
   const { rows } = await tx.client.query<ClaimedMessage>(
@@ -84,8 +87,8 @@ export async function recordDelivered(tx: Tx, number: number): Promise<void> {
 }
 
 /**
- * Records why an attempt failed and the pause before the next one. A message that would then be older than `giveUpMs` is given
- * up. Returns its state.
+ * Records why an attempt failed, and the pause before the next one. Gives the message up if it would then be older than `giveUpMs`. Returns
+ * its state.
  */
 export async function recordNotDelivered(
   tx: Tx,
@@ -101,13 +104,13 @@ export async function recordNotDelivered(
   return rows[0]?.state ?? 'open'
 }
 
-/** Gives up the open messages that are older than `giveUpMs`, and returns how many for each webhook. */
+/** Gives up the open messages older than `giveUpMs`; returns the number for each webhook. */
 export async function recordMessagesExpired(tx: Tx, { giveUpMs }: { giveUpMs: number }) {
   const rule = `created_at < clock_timestamp() - $1 * interval '1 ms'`
   return endMessages(tx, rule, [giveUpMs, 'given_up', 'it waited for an earlier message'])
 }
 
-/** Records that the receiver refuses further messages, and gives up the open ones. Returns their number. */
+/** Records that the receiver refuses further messages, and gives up the open messages. Returns their number. */
 export async function recordGone(tx: Tx, webhook: string): Promise<number> {
   await tx.client.query('update musette.webhooks set gone_at = clock_timestamp() where name = $1', [webhook])
   const reason = 'HTTP 410: the receiver wants no more messages'
@@ -115,7 +118,7 @@ export async function recordGone(tx: Tx, webhook: string): Promise<number> {
   return ended?.count ?? 0
 }
 
-/** Ends the open messages for which a rule about the first value holds: the second value is the new state, the third is the reason. */
+/** Ends the open messages that match a rule about the first value; the second value is the new state, the third is the reason. */
 async function endMessages(
   tx: Tx,
   rule: string,
@@ -131,7 +134,7 @@ async function endMessages(
   return rows
 }
 
-/** Deletes messages that ended long ago: those that were given up after 90 days, the others after a week. */
+/** Deletes old messages: given-up ones 90 days after they ended, others after a week. */
 export async function deleteOldMessages(tx: Tx): Promise<void> {
   await tx.client.query(
     `delete from musette.webhook_messages where ended_at < clock_timestamp() - interval '7 days'
@@ -140,13 +143,14 @@ export async function deleteOldMessages(tx: Tx): Promise<void> {
 }
 
 /**
- * Makes the known webhooks equal to those of the file. A new one gets messages about later changes: those with higher numbers, whatever
- * other transaction is open. The open messages of a removed one are dropped. Returns the dropped ones, and the number of new ones.
+ * Makes the known webhooks equal to those of the file. A new webhook gets messages about changes with higher numbers only, even if other
+ * transactions are open. The open messages of a removed webhook are dropped. Returns the dropped messages by webhook, and the number of new
+ * webhooks.
  */
 export async function recordWebhooks(tx: Tx, names: readonly string[]) {
   await tx.client.query('delete from musette.webhooks where name <> all ($1)', [names])
   await tx.client.query('update musette.webhooks set gone_at = null where gone_at is not null')
-  const reason = 'the webhook is gone from the file'
+  const reason = 'the webhook was removed from the file'
   const dropped = await endMessages(tx, 'webhook <> all ($1)', [names, 'dropped', reason])
   const added = await tx.client.query(
     `insert into musette.webhooks (name, change_id)
@@ -158,10 +162,7 @@ export async function recordWebhooks(tx: Tx, names: readonly string[]) {
   return { added: Number(added.rowCount), dropped }
 }
 
-/**
- * Drops the digests of removed webhooks, and lets activities without samples wait; activities in unread changes are found there, and would
- * count twice.
- */
+/** Drops all digests, and makes activities without samples wait again. Leaves out activities in unread changes, which would count twice. */
 async function beginAnew(tx: Tx): Promise<void> {
   for (const table of ['webhook_waiting', 'webhook_digests', 'webhook_conditions'])
     await tx.client.query(`delete from musette.${table}`)
@@ -176,8 +177,8 @@ async function beginAnew(tx: Tx): Promise<void> {
 }
 
 /**
- * Locks the known webhooks until the transaction ends, so that one process at a time makes messages, and finds the number of the change
- * up to which all have theirs.
+ * Locks the known webhooks until the transaction ends, so that one process at a time makes messages. Returns the number of the change up to
+ * which all webhooks have their messages.
  */
 export async function lockWebhooks(tx: Tx): Promise<number> {
   const { rows } = await tx.client.query<{ changeId: number }>(
@@ -186,7 +187,7 @@ export async function lockWebhooks(tx: Tx): Promise<number> {
   return Math.min(...rows.map(({ changeId }) => changeId))
 }
 
-/** Records up to which change messages were made. */
+/** Records the change up to which messages were made. */
 export async function recordComposedUpTo(tx: Tx, changeId: number): Promise<void> {
   await tx.client.query('update musette.webhooks set change_id = $1 where change_id < $1', [changeId])
 }
@@ -194,20 +195,20 @@ export async function recordComposedUpTo(tx: Tx, changeId: number): Promise<void
 /** The state of a webhook, for people. */
 type WebhookState = {
   webhook: string
-  /** messages that are not delivered yet, and since when the oldest waits */
+  /** number of undelivered messages, and the time since which the oldest waits */
   open: number
   open_since: Date | null
-  /** messages that were given up within a week */
+  /** number of messages given up within a week */
   given_up: number
   delivered: number
   delivered_at: Date | null
-  /** open messages that the receiver refuses, so that later ones pass them */
+  /** number of open messages that the receiver refuses, so that later messages pass them */
   refused: number
-  /** why the last attempt of the oldest open message failed, or the last one that was given up, and which message that is */
+  /** the last error of the oldest open message, or of the last given-up message, and the event and title of that message */
   last_error: string | null
   last_event: string | null
   last_title: string | null
-  /** since when the receiver refuses messages */
+  /** time since which the receiver refuses messages */
   gone_at: Date | null
 }
 
@@ -229,7 +230,7 @@ export async function findWebhookStates(tx: Tx): Promise<WebhookState[]> {
   return rows
 }
 
-/** Counts the messages of each known webhook by state; every state is there, also with 0. */
+/** Counts the messages of each known webhook by state, with 0 for states without messages. */
 export async function findMessageCounts(tx: Tx) {
   const { rows } = await tx.client.query<{ webhook: string; state: string; count: number }>(
     `select w.name as webhook, s.state, count(m.number)::int as count

@@ -5,7 +5,7 @@ import { webAddress } from '../../program/config/checks.ts'
 import { defineSettings } from '../../program/config/define-settings.ts'
 import { isReadableByOthers } from '../../program/config/env-file.ts'
 
-/** What a message can be about, by the name that the receiver gets as `type`. */
+/** The events that a message can be about; the receiver gets the name as `type`. */
 export const WEBHOOK_EVENTS = [
   ...(['activity.new', 'breakthrough', 'history.mirrored', 'history.recalculated'] as const),
   ...(['upload.refused', 'login.lost', 'mirror.stale', 'mirror.recovered', 'mirror.restored'] as const),
@@ -13,7 +13,7 @@ export const WEBHOOK_EVENTS = [
 ] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
-/** Where messages go: `standard` by the Standard Webhooks convention, signed with `secret`; `ntfy` as a notification. */
+/** A receiver of messages: `standard` by the Standard Webhooks convention, signed with `secret`; `ntfy` as a notification. */
 export type Webhook = Readonly<z.output<typeof webhook>>
 
 /** The file that MUSETTE_WEBHOOKS names. */
@@ -30,7 +30,7 @@ const topicUrl = webUrl.refine(
   'does not end with the name of a topic; write for example https://ntfy.sh/topic',
 )
 
-/** The convention allows 24 to 64 bytes. */
+/** Standard Webhooks allows secrets of 24 to 64 bytes. */
 const secret = z
   .string('is missing; make one with: echo "whsec_$(openssl rand -base64 32)"')
   .transform((text, context) => {
@@ -80,21 +80,21 @@ const list = z
 
 function faultOf({ path, message, code }: z.core.$ZodIssue): string {
   const [index, ...members] = path
-  const what = code === 'unrecognized_keys' ? 'has a member that is not known' : message
+  const what = code === 'unrecognized_keys' ? 'has an unknown member' : message
   if (typeof index !== 'number') return `names a file that ${what}`
   return `names a file whose webhook ${index + 1}${members.length > 0 ? `, ${members.join(', ')},` : ''} ${what}`
 }
 
 /**
- * The file of the webhooks, a list in JSON; undefined, or with `faults`: nothing is sent. Each fault is a sentence that begins after the
- * name of the variable and holds no value of the file.
+ * The file of the webhooks, a list in JSON. If it is undefined or has `faults`, nothing is sent. Each fault is a sentence that follows the
+ * name of the variable; it quotes no value of the file.
  */
 export const webhooksSettings = defineSettings({
   variables: {
     MUSETTE_WEBHOOKS: z
       .string()
       .optional()
-      .describe('the file that names who gets messages; unset: nothing is sent'),
+      .describe('the file that lists the receivers of messages; unset: nothing is sent'),
   },
   read({ MUSETTE_WEBHOOKS: given }, complain) {
     if (given === undefined) return undefined

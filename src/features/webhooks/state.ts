@@ -26,7 +26,7 @@ export const webhooksState: FeatureState = {
   variables: [...DATABASE_VARIABLES, 'MUSETTE_WEBHOOKS'],
   rules: RULES,
   judge: judgeWebhooks,
-  /** Checks that others cannot read the file of the webhooks, and that their messages are delivered. */
+  /** Checks that others cannot read the file of the webhooks, and that messages are delivered. */
   async diagnose({ config, listed }) {
     const file = webhooksSettings.of(config)
     if (!file) return [ok('MUSETTE_WEBHOOKS is not set: no messages are sent')]
@@ -41,12 +41,12 @@ export const webhooksState: FeatureState = {
   status: { name: 'webhooks', find: (facts) => facts.once(findStates) },
 }
 
-/** Finds the receivers of messages, as the daemon knows them; none when MUSETTE_WEBHOOKS is not set. */
+/** Finds the known webhooks with their states; none if MUSETTE_WEBHOOKS is not set. */
 async function findStates({ config, read }: Facts) {
   return webhooksSettings.of(config) ? read(findWebhookStates) : []
 }
 
-/** A message that waits for longer is late: by then a receiver that was restarted has been tried again. */
+/** Age after which a waiting message counts as late; by then a restarted receiver has got another attempt. */
 const MESSAGE_LATE_MS = 1 * HOUR
 
 async function judgeWebhooks(facts: Facts): Promise<Finding[]> {
@@ -59,7 +59,7 @@ async function judgeWebhooks(facts: Facts): Promise<Finding[]> {
     const state = states.find(({ webhook }) => webhook === name)
     const of = (rule: Rule, found: string, since?: Date) =>
       makeFinding(rule, `webhook "${name}": ${found}`, { since, NAME: name })
-    if (!state) return of(RULES.webhook_new, 'a daemon that runs begins to send messages')
+    if (!state) return of(RULES.webhook_new, 'a running daemon starts to send messages')
     const { open, open_since: since, given_up: givenUp, gone_at: goneAt, delivered_at: at } = state
     const title = state.last_title === null ? '' : ` ${quoteText(state.last_title)}`
     const why = state.last_error === null ? '' : ` (${state.last_event}${title}: ${state.last_error})`

@@ -9,10 +9,10 @@ import type { WebhookEvent } from './settings.ts'
 /** The content of a message, the same for all webhooks. */
 type Content = Readonly<{ event: WebhookEvent; at: Date; data: MessageData }>
 
-/** The most characters of a reason: a longer one does not fit into a notification. */
+/** Maximum length of a reason, in characters, so that it fits into a notification. */
 const LONGEST_REASON = 300
 
-/** Says that a new activity is mirrored, with its scores and the changes of the signature. */
+/** Formats the message about a newly mirrored activity, with its scores and the changes of the signature. */
 export function formatActivity(activity: ReadyActivity): Content {
   const { account, name, xss, elapsed_s: elapsed } = activity
   const parts = [
@@ -25,7 +25,7 @@ export function formatActivity(activity: ReadyActivity): Content {
   return { event: 'activity.new', at: activity.ready_at, data }
 }
 
-/** Says that an activity was a breakthrough or has a medal; undefined for any other. */
+/** Formats the message about a breakthrough or a medal; returns undefined for any other activity. */
 export function formatBreakthrough(activity: ReadyActivity): Content | undefined {
   const { account, name, medal, breakthrough } = activity
   const isBreakthrough = breakthrough !== null && breakthrough > 0
@@ -37,7 +37,7 @@ export function formatBreakthrough(activity: ReadyActivity): Content | undefined
   return { event: 'breakthrough', at: activity.ready_at, data }
 }
 
-/** Says that a file was refused; `files` is more than 1 when several were gathered. */
+/** Formats the message about a refused file; `files` is more than 1 if several files share the message. */
 export function formatRefused(
   account: string,
   at: Date,
@@ -52,17 +52,17 @@ export function formatRefused(
   return { event: 'upload.refused', at, data: makeData(account, title, text, facts) }
 }
 
-/** Says that an account needs a login, with the command to type. */
+/** Formats the message that an account needs a login, with the command to run. */
 export function formatLoginLost(account: string, at: Date, reason: string | null): Content {
   const command = commandFor('login', account)
   const why = reason === null ? '' : ` (${toLine(reason, LONGEST_REASON)})`
-  // The reason of a login that the service refused for a day names the command already.
+  // If the service refused the login for a day, the reason already contains the command.
   const run = why.includes(command) ? '' : `; run: ${command}`
   const text = `Nothing is mirrored or uploaded until you sign in again${why}${run}`
   return { event: 'login.lost', at, data: makeData(account, 'The login is lost', text, { reason, command }) }
 }
 
-/** Says that the database has a new line, with the last number of the change feed that is unchanged. */
+/** Formats the message that the database has a new line, with the number of the last unchanged entry of the change feed. */
 export function formatRestored(
   at: Date,
   facts: {
@@ -74,14 +74,14 @@ export function formatRestored(
   },
 ): Content {
   const of = facts.backup_made_at === null ? '' : ` of ${facts.backup_made_at}`
-  const restored = `is restored from the backup${of}`
+  const restored = `was restored from the backup${of}`
   const what =
-    (facts.cause ?? 'backup') === 'backup' ? restored : 'goes on elsewhere or from an earlier moment'
-  const text = `The database ${what}; what the service has since is mirrored again by itself`
+    (facts.cause ?? 'backup') === 'backup' ? restored : 'continues on another server or from an earlier time'
+  const text = `The database ${what}; later changes at the service are mirrored again by themselves`
   return { event: 'mirror.restored', at, data: makeData(null, 'The mirror was restored', text, facts) }
 }
 
-/** Says what a digest has; undefined when too few scores changed for a recalculation. */
+/** Formats the message about a digest; returns undefined if too few scores changed for a recalculation. */
 export function formatDigest(digest: Digest, recalculation: Recalculation | undefined): Content | undefined {
   const { account, event, count, last_at: at } = digest
   if (event === 'upload.refused')
@@ -106,7 +106,7 @@ export type Condition = Readonly<{
   account: Readonly<{ accountId: number; name: string }> | null
   /** `unknown` changes nothing */
   state: 'wrong' | 'well' | 'unknown'
-  /** the fault and the command that mends it or leads on */
+  /** the fault, and the command that fixes it or helps to find the cause */
   sentence: string
   run: string | undefined
 }>
@@ -118,11 +118,11 @@ const CONDITIONS = {
   },
   backup: {
     wrong: ['backup.failed', 'The backup failed'],
-    well: ['backup.recovered', 'The backups are made again', 'The last backup is complete'],
+    well: ['backup.recovered', 'Backups are made again', 'The last backup is complete'],
   },
 } as const
 
-/** Says that a fault began or ended. */
+/** Formats the message that a fault began or ended. */
 export function formatCondition(
   { kind, account, sentence, run }: Condition,
   state: 'wrong' | 'well',
@@ -144,7 +144,7 @@ function makeData(
   return { title: `${whose}${title}`, text, ...(account !== null && { account }), ...facts }
 }
 
-/** Names an activity after words of ours and `between`; says nothing for one without a name that is seen. */
+/** Returns an activity's quoted name after `between`; an empty text if the activity has no visible name. */
 function nameOf(name: string | null, between: string): string {
   return name === null || toLine(name) === '' ? '' : `${between}${quoteText(name)}`
 }
@@ -154,7 +154,7 @@ function signatureChanges(activity: ReadyActivity): string[] {
   return [...changeOf('FTP', prev_sig_ftp, sig_ftp), ...changeOf('PP', prev_sig_pp, sig_pp)]
 }
 
-/** Both numbers are watts; a difference of half a watt is a change. */
+/** Describes a change of a value in watts; returns nothing if the rounded values are equal. */
 function changeOf(what: string, before: number | null, after: number | null): string[] {
   if (before === null || after === null || Math.round(before) === Math.round(after)) return []
   return [`${what} ${Math.round(before)} → ${Math.round(after)} W`]

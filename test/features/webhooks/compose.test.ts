@@ -146,7 +146,7 @@ describe('a webhook', () => {
     expect(await webhooksTold()).toHaveLength(4)
     const states = 'select state, last_error from musette.webhook_messages where webhook = $1'
     expect(await rowsOf(store, states, ['phone'])).toEqual([
-      { state: 'dropped', last_error: 'the webhook is gone from the file' },
+      { state: 'dropped', last_error: 'the webhook was removed from the file' },
     ])
   })
 })
@@ -198,7 +198,7 @@ describe('what a person should know', () => {
     await insert('restored', { up_to: 'unknown' })
     await insert('restored', backup)
     const text =
-      'The database is restored from the backup of 2026-05-01T10:00:00.000Z; what the service has since is mirrored again by itself'
+      'The database was restored from the backup of 2026-05-01T10:00:00.000Z; later changes at the service are mirrored again by themselves'
     const restored = { webhook: 'home', account_id: null, event: 'mirror.restored' }
     const messages = [
       { webhook: 'home', event: 'upload.refused', data: { file_name: 'a.fit', reason: null } },

@@ -89,7 +89,7 @@ describe('the messages of a webhook', () => {
     expect((await statesOf(store))[0]).toMatchObject({ state: 'open', last_error: 'HTTP 503' })
     isDown = false
     await eventually(() => gotten('b').length > 0)
-    const sentence = 'webhooks: not delivered, HTTP 503; tried again later'
+    const sentence = 'webhooks: not delivered, HTTP 503; musette retries later'
     const said = () => log.lines.filter(({ msg }) => msg?.includes(sentence))
     await eventually(() => said().length > 1)
     expect(said().slice(0, 2)).toMatchObject([

@@ -28,7 +28,7 @@ export const ROWS: FeatureRows = {
     `insert into musette.webhooks (name, change_id) values ('home', 0)`,
   ],
   situations: () => `
-webhook_new | delete from musette.webhooks | a daemon that runs begins to send | musette start
+webhook_new | delete from musette.webhooks | a running daemon starts to send | musette start
 webhook_gone | update musette.webhooks set gone_at = now() | 410 Gone | musette webhook test home
 messages_given_up | ${message('state, ended_at', `'given_up', now()`)} | webhook "home": 1 message was given up in the last week (test: HTTP 500) | musette webhook test home
 messages_late | ${message('created_at', `now() - interval '2 hours'`)} | webhook "home": 1 message waits for up to 2 h (test: HTTP 500) | musette webhook test home

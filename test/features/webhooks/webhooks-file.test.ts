@@ -64,7 +64,7 @@ describe('the file of the webhooks', () => {
       expect.stringMatching(/^names a file whose webhook 2, url, does not end with the name of a topic/),
       expect.stringMatching(/^names a file whose webhook 2, events, is empty/),
       expect.stringMatching(/^names a file whose webhook 3, url, holds a user name or password/),
-      'names a file whose webhook 3 has a member that is not known',
+      'names a file whose webhook 3 has an unknown member',
       'names a file whose webhook 4, style, is neither standard nor ntfy',
       expect.stringMatching(/^names a file whose webhook 5, events, 1, is not one of activity\.new, /),
     ])
