@@ -5,36 +5,39 @@ import { SECOND, waitFor, within } from '../../kit/time.ts'
 import { dropLongPackets } from './drop-long-packets.ts'
 import type { BrokerOptions } from './settings.ts'
 
-/** A connection to the broker. Every method throws TransientError `mqtt_unreachable` when it ends or the broker does not answer in 15 s. */
+/**
+ * A connection to the broker. Every method throws TransientError `mqtt_unreachable` if the connection is lost or the broker does not answer
+ * within 15 s.
+ */
 export type Broker = Awaited<ReturnType<typeof openBroker>>
 
 const ANSWER_WITHIN_MS = 15 * SECOND
 const GOODBYE_WITHIN_MS = 2 * SECOND
-/** The broker sends the will when it hears nothing for one and a half times this. */
+/** MQTT keepalive; the broker publishes the will after one and a half times this without a packet. */
 const KEEPALIVE_S = 60
-/** Reason codes of a refused login, of MQTT 3.1.1 and 5. */
+/** Reason codes for a refused login, in MQTT 3.1.1 and 5. */
 const LOGIN_REFUSED: ReadonlySet<unknown> = new Set([4, 5, 134, 135])
-/** Reason codes of a broker that does not know the version of MQTT. */
+/** Reason codes for an unsupported version of MQTT. */
 const VERSION_REFUSED: ReadonlySet<unknown> = new Set([1, 132])
 const NOT_AUTHORIZED = 135
 const SESSION_TAKEN_OVER = 142
-/** The longest packet that is read, bytes: what others have to say to musette is one word. */
+/** Maximum size of a packet that is read, bytes: everything that others send to musette is one word. */
 export const MAX_PACKET_BYTES = 8_192
-/** The longest message of a WebSocket, bytes: a broker may put many packets into one. */
+/** Maximum size of a WebSocket message, bytes: a broker may put many packets into one message. */
 const MAX_FRAME_BYTES = 1_048_576
 
 type Session = {
   clientId?: string
   will?: { topic: string; payload: string }
   onMessage?: (message: { topic: string; payload: Buffer; isRetained: boolean }) => void
-  /** gets the size of a packet that was left out because it is longer than MAX_PACKET_BYTES */
+  /** called with the size of a packet that was dropped because it exceeds MAX_PACKET_BYTES */
   onDropped?: (bytes: number) => void
 }
 
 /**
- * Connects to the broker under a name, which ends an older connection of that name, or else under one of its own. `will` is what the
- * broker publishes when the connection is lost. Speaks MQTT 5, in which a broker says why it refuses a message, and 3.1.1 with a broker
- * that does not know 5. Throws TransientError `mqtt_unreachable`, in one sentence without the password.
+ * Connects to the broker under a client id, which ends an older connection with that id; without one, under a random id. The broker
+ * publishes `will` if the connection is lost. Uses MQTT 5, in which a broker states why it refuses a message, or 3.1.1 if the broker does
+ * not support 5. Throws TransientError `mqtt_unreachable`, in one sentence without the password.
  */
 export function openBroker(options: BrokerOptions, session: Session = {}) {
   return connectBy(5, options, session).catch((error: unknown) => {
@@ -57,7 +60,7 @@ async function connectBy(
   const end = (reason: unknown) => lost.abort(unreachable(address.host, reason))
   const client = connect(address.href, {
     ...{ clientId, clean: true, keepalive: KEEPALIVE_S, protocolVersion },
-    // The publisher reconnects with growing pauses.
+    // The publisher itself reconnects, with backoff.
     ...{ reconnectPeriod: 0, connectTimeout: ANSWER_WITHIN_MS, resubscribe: false, manualConnect: true },
     ...(protocolVersion === 5 && { properties: { maximumPacketSize: MAX_PACKET_BYTES } }),
     wsOptions: { maxPayload: MAX_FRAME_BYTES },
@@ -68,7 +71,7 @@ async function connectBy(
     ...(key !== undefined && { key }),
     ...(will && { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
   })
-  // The client collects a whole packet before it looks at its size, and reads its stream by `pipe` alone.
+  // The client buffers a whole packet before it checks the size. It reads its stream only through `pipe`, so drop long packets there.
   const openStream: StreamBuilder = Reflect.get(client, 'streamBuilder')
   const openLimited: StreamBuilder = (...given) => {
     const stream = openStream(...given)
@@ -79,7 +82,7 @@ async function connectBy(
   Reflect.set(client, 'streamBuilder', openLimited)
   client.connect()
   client.on('error', end)
-  // Of some errors, such as a name that is not known, the client says only that the connection closed.
+  // For some errors, such as an unknown host name, the client reports only that the connection closed.
   client.stream.on('error', end)
   client.on('disconnect', ({ reasonCode }) => end({ code: reasonCode }))
   client.on('close', () => end(new Error('it closed the connection')))
@@ -89,7 +92,7 @@ async function connectBy(
       () => end(new Error(`no answer within ${ANSWER_WITHIN_MS / SECOND} s`)),
       ANSWER_WITHIN_MS,
     )
-    // After a lost connection nobody else waits for it.
+    // After a lost connection nobody awaits `work`.
     work.catch(() => undefined)
     try {
       await waitFor(work, lost.signal)
@@ -105,15 +108,15 @@ async function connectBy(
     throw error
   })
   return {
-    /** Publishes, and resolves when the broker has it. */
+    /** Publishes a message; resolves when the broker has acknowledged it. */
     publish: (topic: string, payload: string, { retain }: { retain: boolean }) =>
       answered(client.publishAsync(topic, payload, { qos: 1, retain }), topic),
-    /** Subscribes with quality 0, which needs no acknowledgement: packets that are left out have none. */
+    /** Subscribes with QoS 0: dropped packets would not be acknowledged. */
     subscribe: (topics: readonly string[]) =>
       answered(client.subscribeAsync([...topics], { qos: 0 }), topics.join(' and ')),
-    /** aborts, with the reason, when the connection is lost */
+    /** aborts with the reason if the connection is lost */
     lost: lost.signal,
-    /** Says goodbye and closes; never throws. */
+    /** Disconnects; never throws. */
     async close() {
       client.removeAllListeners('close')
       const ended = client.endAsync(lost.signal.aborted).catch(() => undefined)
@@ -122,7 +125,7 @@ async function connectBy(
   }
 }
 
-/** Makes the error of a connection, or of a topic that the broker refuses. The cause is MQTT's reason code. */
+/** Makes the error for a connection, or for a topic that the broker refuses. Its cause is MQTT's reason code. */
 function unreachable(host: string, error: unknown, topic?: string): TransientError {
   const code = typeof error === 'object' && error && 'code' in error ? error.code : undefined
   const sentence = `the MQTT broker at ${host} cannot be used: ${reasonOf(code, error, topic)}`

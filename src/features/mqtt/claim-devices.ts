@@ -3,11 +3,11 @@ import { sleep } from '../../kit/time.ts'
 import type { Broker } from './broker.ts'
 
 const COPIED =
-  'another daemon publishes these devices, and its database is a copy of this one, or this one of it; end one of the two, or set MUSETTE_MQTT_URL for one of them only'
+  'another daemon publishes these devices from a copy of this database; stop one of the two daemons, or set MUSETTE_MQTT_URL for only one of them'
 
 /**
- * Makes the claim of one connection to the devices, whose topics are the same for every copy of a database. The retained message of `topic`
- * is the line that publishes them. A newcomer with another line asks (`?LINE`), and leaves them to a daemon that answers within `answerMs`.
+ * Makes one connection's claim to the devices, whose topics are the same for every copy of a database. The retained message of `topic` is
+ * the line that publishes the devices. A newcomer with another line asks (`?LINE`), and gives way if a daemon answers within `answerMs`.
  */
 export function makeClaim({ line, topic, answerMs }: { line: string; topic: string; answerMs: number }) {
   const lost = new AbortController()
@@ -16,9 +16,9 @@ export function makeClaim({ line, topic, answerMs }: { line: string; topic: stri
   const claim = (broker: Broker) => broker.publish(topic, line, { retain: true })
   return {
     topic,
-    /** aborts with TransientError `mqtt_copied` when a daemon of another line publishes the devices */
+    /** aborts with TransientError `mqtt_copied` if a daemon of another line publishes the devices */
     lost: lost.signal,
-    /** Takes a message of the topic. */
+    /** Handles a message of the topic. */
     hear(text: string, isRetained: boolean): void {
       if (isRetained) retained = text
       else if (text === line || text === `?${line}`) return
@@ -27,7 +27,7 @@ export function makeClaim({ line, topic, answerMs }: { line: string; topic: stri
     },
     /** Claims the devices. Throws the reason of the signal, which also aborts with `lost`. */
     async take(broker: Broker, signal: AbortSignal): Promise<void> {
-      // Where an access list denies the topic, nobody answers.
+      // If an access list denies the topic, nobody answers.
       await broker.subscribe([topic]).catch(() => signal.throwIfAborted())
       await broker.publish(topic, `?${line}`, { retain: false })
       if (retained !== undefined && retained !== line) await sleep(answerMs, signal)

@@ -6,10 +6,10 @@ import { NOT_TAKEN } from '../../core/store/uploads/waiting-files.ts'
 type Value = string | number | boolean | null
 type Values = Readonly<Record<string, Value>>
 
-/** An account's facts by the keys of the entities, and the attributes of its workout and its last activity; times are ISO 8601. */
+/** An account's values by entity key, and the attributes of its workout and its last activity; times are ISO 8601. */
 type DeviceFacts = { state: Values; workout: Values; activity: Values }
 
-/** Finds the present values of an account's device; unknown ones are null. */
+/** Finds the current values of an account's device; unknown values are null. */
 export async function findDeviceFacts(
   tx: Tx,
   input: { account: Account; health: AccountHealth | undefined; backupAt: Date | null },
@@ -26,7 +26,7 @@ export async function findDeviceFacts(
 
 const isoOf = (at: string) => `to_char(training.local_time(${at}, 'UTC'), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-// Home Assistant takes "None" for a value that is not known.
+// Home Assistant reads "None" as unknown.
 const FACTS = `
   select row_to_json(s) as state,
     case when w.account_id is null then '{}' else json_build_object('type', w.wotd_type, 'description', w.wotd_description,

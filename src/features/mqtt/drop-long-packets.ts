@@ -1,13 +1,13 @@
 import { Transform } from 'node:stream'
 
 /**
- * Makes a stream of MQTT packets that leaves out packets with more than `limit` bytes while they arrive, so that no process has to hold
- * them. `onDropped` gets the size of each.
+ * Makes a stream of MQTT packets that drops packets longer than `limit` bytes as they arrive, so that none is held in memory. Calls
+ * `onDropped` with the size of each.
  */
 export function dropLongPackets(limit: number, onDropped: (bytes: number) => void): Transform {
-  /** the type and the length of a packet, as far as they have arrived */
+  /** the received bytes of a packet's type and length */
   let head: number[] = []
-  /** bytes of the packet that are still to come */
+  /** remaining bytes of the packet */
   let left = 0
   let isDropped = false
   return new Transform({
@@ -23,7 +23,7 @@ export function dropLongPackets(limit: number, onDropped: (bytes: number) => voi
         const byte = chunk[at] ?? 0
         head.push(byte)
         at += 1
-        // After the type, a length has up to four bytes with seven bits each, the lowest first; the eighth bit says that another follows.
+        // After the type comes a length of up to four bytes, seven bits each, lowest first; the eighth bit marks that another byte follows.
         if (head.length === 1 || (byte >= 128 && head.length < 5)) continue
         left = head.slice(1).reduce((sum, each, index) => sum + (each % 128) * 128 ** index, 0)
         isDropped = left > limit

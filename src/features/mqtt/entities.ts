@@ -1,30 +1,30 @@
 import type { Account } from '../../core/store/account-rows.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 
-/** The default first part of Home Assistant's discovery topics. */
+/** The default prefix of Home Assistant's discovery topics. */
 const DISCOVERY = 'homeassistant'
-/** Home Assistant says `online` here when it starts. */
+/** Home Assistant publishes `online` on this topic when it starts. */
 export const BIRTH_TOPIC = `${DISCOVERY}/status`
 
-/** The topics of all buttons; `+` stands for the device. */
+/** The topics of all buttons; `+` matches any device. */
 export const POLL_TOPICS = 'musette/+/poll'
 
 /** The event of an activity that is mirrored with its samples and scores for the first time. */
 export const NEW_ACTIVITY = 'activity.new'
-/** What happens to an account, as its event entity names it; these are kinds of the change feed. */
+/** The events of an account's event entity; these are kinds of the change feed. */
 export const EVENT_KINDS = ['upload.mirrored', 'upload.refused', 'login.lost', 'login.restored'] as const
 
-/** Returns the client id at the broker: a copy of a database has another line, and so a connection of its own. */
+/** Returns the client id at the broker. A copy of a database has another line, and so its own connection. */
 export function clientIdOf(line: string): string {
   return `musette_${line.slice(0, 8)}`
 }
 
-/** Returns the first part of the names of the devices, which stay those of the rider after a restore. */
+/** Returns the prefix of the device names; a restore keeps it. */
 function devicesOf(publisherId: string): string {
   return `musette_${publisherId.slice(0, 8)}`
 }
 
-/** Returns the topic on which the publisher, or in its place the broker, says `online` or `offline`. */
+/** Returns the topic on which the publisher, or the broker on its behalf, says `online` or `offline`. */
 export function availabilityTopicOf(publisherId: string): string {
   return `musette/${devicesOf(publisherId)}/availability`
 }
@@ -53,7 +53,7 @@ function deviceIdOf(publisherId: string, accountId: number): string {
   return `${devicesOf(publisherId)}_${accountId}`
 }
 
-/** What Home Assistant's discovery says of a sensor, in its own words; `attributes` names the topic of more facts. */
+/** A sensor in the terms of Home Assistant's discovery; `attributes` names the topic with more facts. */
 type Sensor = {
   name: string
   icon?: string
@@ -77,7 +77,7 @@ const xss = { ...measured('XSS', 0), icon: 'mdi:fire' } as const
 const time = { device_class: 'timestamp' } as const
 const diagnostic = { entity_category: 'diagnostic' } as const
 
-/** The sensors of a device by the keys of DeviceFacts' state. Loads are in XSS a day, as the service's own pages show them. */
+/** The sensors of a device, by the keys of DeviceFacts' state. Loads are in XSS a day, as on the service's own pages. */
 const SENSORS: Readonly<Record<string, Sensor>> = {
   status: { name: 'Status', icon: 'mdi:battery-heart-variant' },
   freshness: { name: 'Freshness after the last activity', icon: 'mdi:battery-heart-variant' },
@@ -120,15 +120,15 @@ const SENSORS: Readonly<Record<string, Sensor>> = {
   backup_at: { name: 'Last backup', ...time, ...diagnostic },
 }
 
-/** The yes-or-no sensors by the same keys. */
+/** The binary sensors, by the same keys. */
 const BINARY: Readonly<Record<string, Sensor>> = {
   activity_breakthrough: { name: 'Last activity breakthrough', icon: 'mdi:trophy' },
   needs_login: { name: 'Needs login', device_class: 'problem', ...diagnostic },
 }
 
 /**
- * Makes the discovery payload of an account's device, as Home Assistant's documentation of MQTT device discovery describes it; with
- * `commands` it has a button.
+ * Makes the discovery payload of an account's device, as in Home Assistant's documentation of MQTT device discovery; with `commands` the
+ * device has a button.
  */
 export function makeDiscovery(
   account: Pick<Account, 'accountId' | 'name'>,
@@ -136,7 +136,7 @@ export function makeDiscovery(
 ) {
   const topics = topicsOf(publisherId, account.accountId)
   const device = deviceIdOf(publisherId, account.accountId)
-  // Older Home Assistants do not pass `qos` on from the device.
+  // Older versions of Home Assistant do not apply the device's `qos` to its entities.
   const common = (key: string) => ({ unique_id: `${device}_${key}`, qos: 1 })
   const sensors = Object.entries(SENSORS).map(([key, { attributes, ...sensor }]) => [
     key,

@@ -2,7 +2,7 @@ import { cleanNullable } from '../../core/store/clean.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { MINUTE } from '../../kit/time.ts'
 
-/** Finds the id of this database's publisher; the first call makes it, and it sends events of what happens from then on. */
+/** Returns the id of this database's publisher. The first call makes the id; the publisher sends events of changes after that call. */
 export async function recordPublisher(tx: Tx): Promise<string> {
   await tx.client.query(
     `insert into musette.mqtt_publisher (change_id) select coalesce(max(change_id), 0) from training.changes on conflict do nothing`,
@@ -14,7 +14,7 @@ export async function recordPublisher(tx: Tx): Promise<string> {
   return rows[0].id
 }
 
-/** Finds the last change with confirmed events. */
+/** Finds the last change whose events the broker has confirmed. */
 export async function findPublishedUpTo(tx: Tx): Promise<number> {
   const { rows } = await tx.client.query<{ changeId: number }>(
     'select change_id::float8 as "changeId" from musette.mqtt_publisher',
@@ -22,12 +22,12 @@ export async function findPublishedUpTo(tx: Tx): Promise<number> {
   return rows[0]?.changeId ?? 0
 }
 
-/** Records up to which change the broker has taken the events. */
+/** Records the last change whose events the broker has accepted. */
 export async function recordPublishedUpTo(tx: Tx, changeId: number): Promise<void> {
   await tx.client.query('update musette.mqtt_publisher set change_id = greatest(change_id, $1)', [changeId])
 }
 
-/** Records that the publisher has looked at the mirror just now, and whether it sent something, or why it cannot. */
+/** Records that the publisher has just looked at the mirror, and whether it published something or why it cannot publish. */
 export async function recordPublisherState(
   tx: Tx,
   { published, problem }: { published: boolean; problem: string | null },
@@ -39,13 +39,13 @@ export async function recordPublisherState(
   )
 }
 
-/** The connection to the broker: `connected` while a publisher that looks at the mirror holds it. */
+/** The state of the connection to the broker: `connected` if a publisher that looks at the mirror holds it. */
 export type PublisherState = { connected: boolean; published_at: Date | null; problem: string | null }
 
-/** The publisher looks at least this often; one that is killed records nothing. */
+/** Time without a look after which the publisher counts as gone; a killed publisher records nothing. */
 const SILENT_AFTER_MS = 3 * MINUTE
 
-/** Finds the state of the publisher; undefined before its first connection. */
+/** Finds the state of the publisher; returns undefined before its first connection. */
 export async function findPublisherState(tx: Tx): Promise<PublisherState | undefined> {
   const { rows } = await tx.client.query<PublisherState>(
     `select problem is null and looked_at > clock_timestamp() - make_interval(secs => $1) as connected, published_at, problem

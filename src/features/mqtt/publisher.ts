@@ -36,42 +36,41 @@ type PublisherDeps = Readonly<{
   store: Store
   log: Logger
   databaseUrl: string
-  /** when the last scheduled backup was made */
+  /** finds the time of the last scheduled backup */
   findBackupTime: () => Promise<Date | null>
-  /** begins a poll of an account's activities and training info */
+  /** starts a poll of an account's activities and training info */
   poll: (accountId: number) => Promise<void>
 }>
 
-/** A backfill changes the mirror many times a second, and nobody reads states so fast. */
+/** Minimum interval between publications: a backfill changes the mirror many times a second, and nobody reads states so fast. */
 const REST_MS = SECOND
-/** A connection that held this long was a good one. */
+/** A connection that lasts this long resets the backoff. */
 const GOOD_AFTER_MS = 5 * MINUTE
-/** Events are for new activities, not for the history of a backfill. */
+/** Events are for recent activities only, not for the history of a backfill. */
 const NEW_WITHIN = '14 days'
 const PAGE = 500
-/** The events that are remembered: a promoted replica has lost seconds of them, and changing paths must cause no leak. */
+/** Maximum number of remembered events: a promoted replica has lost seconds of events; a bound prevents a leak as paths change. */
 const MAX_REMEMBERED = 20 * PAGE
 
-/** The pauses; tests make them shorter. */
+/** The intervals; tests shorten them. */
 const PAUSES = {
-  /** Polls, logins and files are looked at this often; the change feed wakes the publisher at once. */
+  /** How often polls, logins and files are checked; the change feed wakes the publisher at once. */
   lookEveryMs: 30 * SECOND,
-  /** Another process of this database may hold the connection. */
+  /** How often the lock is tried again while another process of this database publishes. */
   lockRetryMs: 30 * SECOND,
-  /** How long the daemon of another line may take to say that it publishes these devices. */
+  /** How long the daemon of another line may take to answer that it publishes these devices. */
   answerMs: 5 * SECOND,
-  /** Further presses of an account's button within this time are left out. */
+  /** Time during which further presses of an account's button are ignored. */
   commandRestMs: 10 * SECOND,
   /** The first pause is 2 to 5 s, the longest 5 to 10 min. */
   backoff: { firstMs: 5 * SECOND, factor: 2, maxMs: 10 * MINUTE },
 }
 
 /**
- * Opens the publisher: it keeps one device an account at the broker equal to the mirror, by Home Assistant's discovery. States are
- * retained and sent when they differ; all are sent anew after each connection and when Home Assistant says `online`. An account that was
- * signed out has no device. Events go on after
- * the last one that the broker has taken. Of several processes one publishes. A broker that is away is tried again with growing
- * pauses and holds nothing up. `close` says goodbye.
+ * Opens the publisher. It keeps one device per account at the broker in step with the mirror, through Home Assistant's discovery. States
+ * are retained and sent if they change; all are sent again after each connection and when Home Assistant says `online`. A signed-out
+ * account has no device. Events resume after the last event that the broker accepted. If several processes run, one publishes. If the
+ * broker is unreachable, the publisher retries with backoff and delays nothing else. `close` disconnects.
  */
 export function openPublisher(
   deps: PublisherDeps,
@@ -79,7 +78,7 @@ export function openPublisher(
 ): { close(): Promise<void> } {
   const { store, log } = deps
   const problems = makeLogOnce(log)
-  // A promoted replica may have lost how far they came, and what they were about.
+  // A promoted replica may have lost the last published change, so remember what the events were about.
   const published = new Set<string>()
   const run = async (signal: AbortSignal) => {
     let failures = 0
@@ -94,7 +93,7 @@ export function openPublisher(
         if (signal.aborted) return
         failures = performance.now() - startedAt > GOOD_AFTER_MS ? 1 : failures + 1
         const problem = errorLine(error)
-        problems.say('warn', 'mqtt', `mqtt: ${problem}; tried again with growing pauses`)
+        problems.say('warn', 'mqtt', `mqtt: ${problem}; musette retries with growing pauses`)
         await store
           .transaction(async (tx) => {
             await recordPublisher(tx)
@@ -107,7 +106,7 @@ export function openPublisher(
   }
   return startWork((signal) =>
     run(signal).catch((error: unknown) => {
-      if (!signal.aborted) log.error({ error }, 'mqtt: the publisher ended')
+      if (!signal.aborted) log.error({ error }, 'mqtt: the publisher stopped')
     }),
   )
 }
@@ -116,16 +115,16 @@ type SessionInput = {
   broker: BrokerOptions
   pauses: typeof PAUSES
   signal: AbortSignal
-  /** aborts when another process may publish */
+  /** aborts if another process may publish */
   held: AbortSignal
   problems: LogOnce
-  /** the events that this process has published, by what they are about */
+  /** the published events of this process, by what they are about */
   published: Set<string>
 }
 
 /**
- * Publishes by one connection until the signal aborts or the database has a new line, and then returns true; throws the reason when the
- * connection or the claim to the devices is lost.
+ * Publishes over one connection. Returns true when the signal aborts or the database has a new line; throws the reason if the connection or
+ * the claim to the devices is lost.
  */
 async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promise<true> {
   const { store, log } = deps
@@ -147,12 +146,12 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
     clientId: clientIdOf(line),
     will: { topic: availability, payload: 'offline' },
     onDropped(bytes) {
-      const size = `${formatBytes(bytes)}; the most is ${formatBytes(MAX_PACKET_BYTES)}`
+      const size = `${formatBytes(bytes)}; the limit is ${formatBytes(MAX_PACKET_BYTES)}`
       problems.say('warn', 'mqtt size', `mqtt: the broker sent a message that is too long to read: ${size}`)
     },
     onMessage({ topic, payload, isRetained }) {
       if (topic === claim.topic) return claim.hear(String(payload), isRetained)
-      // A command that was retained would be carried out at each connection.
+      // A retained command would run again at each connection.
       if (isRetained) return
       const account = buttons.get(topic)
       if (account) return press(account)
@@ -187,13 +186,13 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
   }
 }
 
-/** Makes the work of a button: a poll of its account, and then a pause, because anyone who may press it can do so all the time. */
+/** Makes the handler of the buttons: it polls the button's account and then rests, because anyone with access can press all the time. */
 function makePress({ log, poll }: PublisherDeps, { signal, pauses }: SessionInput) {
   const resting = new Set<number>()
   const carryOut = async ({ accountId, name: account }: Account) => {
-    log.info({ account }, 'mqtt: a poll was asked for')
+    log.info({ account }, 'mqtt: a poll was requested')
     await poll(accountId).catch((error: unknown) =>
-      log.warn({ account, reason: errorLine(error) }, 'mqtt: the command could not be carried out'),
+      log.warn({ account, reason: errorLine(error) }, 'mqtt: the command failed'),
     )
     await sleep(pauses.commandRestMs, signal).catch(() => undefined)
     resting.delete(accountId)
@@ -205,14 +204,14 @@ function makePress({ log, poll }: PublisherDeps, { signal, pauses }: SessionInpu
   }
 }
 
-/** Publishes what differs from what this connection has sent; returns whether there was something. */
+/** Publishes what differs from what this connection has sent; returns whether anything differed. */
 async function publishChanged(
   deps: PublisherDeps,
   broker: Broker,
   input: {
     publisherId: string
     sent: Map<string, string>
-    /** the accounts by the topics of their buttons, which are made equal to those that are published */
+    /** the accounts by the topics of their buttons; set to the published accounts */
     buttons: Map<string, Account>
     commands: boolean
   },
@@ -226,7 +225,7 @@ async function publishChanged(
       const topics = topicsOf(publisherId, account.accountId)
       const health = healths.find((each) => each.account === account.name)
       if (!health?.token_obtained_at) {
-        // The broker forgets a retained message that is empty, and Home Assistant removes the device.
+        // An empty retained message deletes the broker's copy, and Home Assistant removes the device.
         const { config, workout, activity, state } = topics
         found.push(...[config, workout, activity, state].map((topic): [string, string] => [topic, '']))
         buttons.delete(topics.poll)
@@ -252,15 +251,15 @@ async function publishChanged(
   return changed.length > 0
 }
 
-/** What Home Assistant shows as the state of an entity at most. */
+/** Maximum length of an entity's state in Home Assistant. */
 const LONGEST_STATE = 255
 
-/** Writes JSON with every text on one line, or null for an empty one: a notification of Home Assistant may show it. */
+/** Formats JSON with each text on one line, and null for an empty text, because a notification of Home Assistant may show it. */
 function toJson(value: object, longest?: number): string {
   return JSON.stringify(value, (_, each) => (typeof each === 'string' ? toLine(each, longest) || null : each))
 }
 
-/** Publishes the events of the next changes, and records how far the broker has taken them. */
+/** Publishes the events of the next changes, and records the last change whose events the broker accepted. */
 async function publishEvents(
   { store }: PublisherDeps,
   broker: Broker,
@@ -293,7 +292,7 @@ async function publishEvents(
 }
 
 /**
- * Finds the activities with their first samples among the changes, by the change's number, except those that started long ago, as in a
+ * Finds the activities with their first samples among the changes, by change number. Leaves out activities that started long ago, as in a
  * backfill.
  */
 async function findNewActivities(tx: Tx, changes: readonly Change[]) {

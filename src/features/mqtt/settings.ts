@@ -31,10 +31,10 @@ export const mqttSettings = defineSettings({
     MUSETTE_MQTT_PASSWORD: z.string().optional().describe('the password of the user in that address'),
     MUSETTE_MQTT_CA: certificate
       .optional()
-      .describe('the certificate that signed the one of the broker, PEM; unset: those that Node trusts'),
+      .describe('the CA certificate that signed the broker certificate, PEM; unset: those that Node trusts'),
     MUSETTE_MQTT_CERT: certificate
       .optional()
-      .describe('the certificate by which the broker knows musette, PEM; unset: none'),
+      .describe('the client certificate for the broker, PEM; unset: none'),
     MUSETTE_MQTT_KEY: privateKey.optional().describe('the key of that certificate, PEM'),
     MUSETTE_MQTT_COMMANDS: yesNo(false).describe('give Home Assistant a button that polls now'),
   },
@@ -45,7 +45,7 @@ export const mqttSettings = defineSettings({
     'MUSETTE_MQTT_CERT',
     'MUSETTE_MQTT_KEY',
   ],
-  // Certificates are not secret, but fill a screen.
+  // Certificates are not secret, but they fill a screen.
   hidden: ['MUSETTE_MQTT_PASSWORD', 'MUSETTE_MQTT_KEY', 'MUSETTE_MQTT_CA', 'MUSETTE_MQTT_CERT'],
   read(value, complain) {
     const { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_PASSWORD: password } = value
@@ -53,14 +53,17 @@ export const mqttSettings = defineSettings({
     if ((cert === undefined) !== (key === undefined))
       complain(
         cert === undefined ? 'MUSETTE_MQTT_KEY' : 'MUSETTE_MQTT_CERT',
-        'counts only with the other one; set certificate and key',
+        'needs the other one too; set certificate and key',
       )
     if (url === undefined) return undefined
     const { protocol, username } = new URL(url)
     if (!['mqtts:', 'wss:'].includes(protocol))
       for (const [name, text] of Object.entries({ CA: ca, CERT: cert, KEY: key }))
         if (text !== undefined)
-          complain(`MUSETTE_MQTT_${name}`, 'counts only with TLS; begin MUSETTE_MQTT_URL with mqtts: or wss:')
+          complain(
+            `MUSETTE_MQTT_${name}`,
+            'has an effect only with TLS; begin MUSETTE_MQTT_URL with mqtts: or wss:',
+          )
     if (password !== undefined && username === '')
       complain('MUSETTE_MQTT_URL', 'names no user for the password; write for example mqtts://user@host')
     return { url, password, ca, cert, key, commands: value.MUSETTE_MQTT_COMMANDS }

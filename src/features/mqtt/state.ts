@@ -20,7 +20,7 @@ export const mqttState: FeatureState = {
   ],
   rules: RULES,
   judge: judgeMqtt,
-  /** Checks that the broker lets musette in, by a connection beside the daemon's that publishes nothing, and that the daemon is there. */
+  /** Checks that the broker accepts musette, with a second connection that publishes nothing, and that the daemon is connected. */
   async diagnose({ config, listed }) {
     const broker = mqttSettings.of(config)
     if (!broker) return [ok('MUSETTE_MQTT_URL is not set: nothing is published')]
@@ -30,11 +30,11 @@ export const mqttState: FeatureState = {
     } catch (error) {
       return [problem('unreachable', errorLine(error), 'musette config')]
     }
-    return [ok(`the broker at ${new URL(broker.url).host} lets musette in`), ...(await listed())]
+    return [ok(`the broker at ${new URL(broker.url).host} accepts musette`), ...(await listed())]
   },
   status: {
     name: 'mqtt',
-    // null when MUSETTE_MQTT_URL is not set
+    // null if MUSETTE_MQTT_URL is not set
     find: async (facts) =>
       mqttSettings.of(facts.config) ? ((await facts.once(findPublisher)) ?? NEVER_CONNECTED) : null,
   },

@@ -89,7 +89,7 @@ describe.runIf(runsWith(mosquitto))('what other clients of the broker send', () 
     await broker.client.publishAsync('homeassistant/status', 'online', { qos: 1 })
     await eventually(() => broker.seen.filter(({ text }) => text === 'online').length > 2, OFTEN)
     expect(polled).toEqual([rig.account.accountId])
-    expect(rig.log.lines.filter(({ msg }) => msg === 'mqtt: a poll was asked for')).toHaveLength(1)
+    expect(rig.log.lines.filter(({ msg }) => msg === 'mqtt: a poll was requested')).toHaveLength(1)
     expect(reads).toBeLessThan(100)
   })
 

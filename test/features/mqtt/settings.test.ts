@@ -19,7 +19,7 @@ describe('the configuration', () => {
       ['mqtt://h', { MUSETTE_MQTT_PASSWORD: 'hunter2' }, 'URL names no user for the password'],
       [url, { MUSETTE_MQTT_CA: made.publicKey }, 'CA is not a certificate'],
       [url, { MUSETTE_MQTT_KEY: made.privateKey }, 'KEY is not a private key in PEM without a passphrase'],
-      [url, { MUSETTE_MQTT_KEY: plain }, 'KEY counts only with the other one'],
+      [url, { MUSETTE_MQTT_KEY: plain }, 'KEY needs the other one too'],
     ] as const)
       expect(complaintOf({ MUSETTE_MQTT_URL: address, ...more })).toContain(`MUSETTE_MQTT_${sentence}`)
   })
@@ -28,7 +28,7 @@ describe('the configuration', () => {
     const [ca = ''] = rootCertificates
     for (const protocol of ['mqtt', 'ws'])
       expect(complaintOf({ MUSETTE_MQTT_URL: `${protocol}://h`, MUSETTE_MQTT_CA: ca })).toContain(
-        'MUSETTE_MQTT_CA counts only with TLS',
+        'MUSETTE_MQTT_CA has an effect only with TLS',
       )
     for (const protocol of ['mqtts', 'wss']) {
       const config = readConfig({ MUSETTE_MQTT_URL: `${protocol}://h`, MUSETTE_MQTT_CA: ca })
