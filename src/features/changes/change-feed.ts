@@ -6,19 +6,20 @@ import { errorLine, MusetteError } from '../../kit/errors.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 
 const PAGE = 500
-/** Without a notification, as behind a pooler. */
+/** Interval between reads if no notification arrives, as behind a pooler. */
 const LOOK_EVERY_MS = 10 * SECOND
-/** While a transaction that runs holds recorded changes back. */
+/** Interval between reads while a running transaction holds recorded changes back. */
 const LOOK_AGAIN_MS = SECOND / 4
 
-/** The pause between two attempts at a database that cannot be read. */
+/** Pause between two attempts at a database that cannot be read. */
 const TRY_AGAIN_MS = SECOND
-/** One failed read may be that of a lost connection in the pool; more are an outage. */
+/** Failed reads in a row that count as an outage; a single failure may come from a lost connection in the pool. */
 const OUTAGE_AFTER = 2
 
 /**
- * Yields the settled changes after the number `since` in pages, oldest first. With `follow` it goes on with those to come, also after
- * outages of the database, until the signal aborts. Throws ConfigError `changes_pruned` or `changes_unknown` when changes after `since` may be missing.
+ * Yields the settled changes after the number `since` in pages, oldest first. With `follow` it continues with new changes, even through
+ * outages of the database, until the signal aborts. Throws ConfigError `changes_pruned` or `changes_unknown` if changes after `since` may
+ * be missing.
  */
 export async function* readChanges(
   app: { store: Store; databaseUrl: string; log: Logger },
@@ -35,12 +36,12 @@ export async function* readChanges(
     while (!signal.aborted) {
       const reading = app.store.read((tx) => findChanges(tx, { after, limit: PAGE, accountId }))
       const page = await reading.catch((error: unknown) => {
-        // An outage has many forms: a restart, a restore, a password that was changed on one side.
+        // An outage has many causes: a restart, a restore, a password changed on one side.
         if (!follow || !(error instanceof MusetteError)) throw error
         failures += 1
         if (failures === OUTAGE_AFTER) {
           const reason = errorLine(error)
-          app.log.warn({ reason }, 'the database cannot be read; musette goes on when it works again')
+          app.log.warn({ reason }, 'the database cannot be read; musette continues when it works again')
         }
         return undefined
       })

@@ -6,22 +6,22 @@ import { DATABASE, SIGNED_IN } from '../../program/frame/help-of-verbs.ts'
 import { wholeNumber } from '../../program/frame/output.ts'
 import { defineVerb, flag, option } from '../../program/frame/verb.ts'
 
-/** As many columns of a change as are shown with their values. */
+/** Maximum number of a change's columns shown with their values. */
 const SHOWN = 3
 
 const changesVerb = defineVerb({
   name: 'changes',
-  description: 'show what became different in the mirror, oldest first',
+  description: 'show what changed in the mirror, oldest first',
   options: {
     since: option('--since <number>', 'only changes after the one with this number', wholeNumber, 0),
-    follow: flag('--follow', 'go on with the changes to come'),
+    follow: flag('--follow', 'continue with new changes as they arrive'),
     only: option('--account <name>', 'only the changes of this account'),
     json: flag('--json', 'each change as one line of JSON'),
   },
   help: {
     notes: [
       'Each line is one change, in the order of the commits. A program continues with --since and the highest number that it has read; docs/schema.md explains kind and detail. Changes are kept for 90 days.',
-      '--follow goes on through outages of the database; it ends at Ctrl-C, or at the next change after its reader has gone.',
+      '--follow continues through outages of the database. It ends on Ctrl-C, or at the next change after its reader has exited.',
     ],
     settings: DATABASE,
     exits: SIGNED_IN,

@@ -18,7 +18,7 @@ import type { Tools } from '../../program/frame/verb.ts'
 import { makeFitFile } from '../../sandbox/fit-file.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 
-/** How this program is typed: installed, or in a clone. */
+/** The command of this program: installed, or in a clone. */
 const MUSETTE = PROGRAM_FOLDER.includes('node_modules') ? 'musette' : 'npx musette'
 const verbOn = ({ dataDir }: Pick<Config, 'dataDir'>) => `MUSETTE_DATA_DIR=${quoteShell(dataDir)} ${MUSETTE}`
 
@@ -45,20 +45,20 @@ export async function demo(context: Tools<'nothing'>, options: DemoOptions): Pro
     context.print(`\ndatabase:  ${await readSharedUrl(config.dataDir)}`)
     context.print(`dashboard: ${daemon.url}`)
     if (options.once) {
-      context.print('\nDatabase and dashboard end with the demo. Its data stays, and these commands read it:')
+      context.print('\nDatabase and dashboard stop with the demo. Its data stays; these commands read it:')
       context.print(`  ${verbOn(config)} db-url    # starts the database again at that address`)
       context.print(`  ${verbOn(config)} sql 'select * from training.weekly_summary'`)
-      context.print(`  ${MUSETTE} demo    # goes on, with the dashboard`)
+      context.print(`  ${MUSETTE} demo    # continues, with the dashboard`)
       return
     }
-    context.note('the daemon goes on; Ctrl-C stops it')
+    context.note('the daemon keeps running; Ctrl-C stops it')
     if (!context.signal.aborted) await once(context.signal, 'abort')
   } finally {
     await release.release()
   }
 }
 
-/** Signs in before the daemon starts: in a second run the account still has the address of the first run's stand-in service. */
+/** Signs in before the daemon starts, because in a second run the account still has the address of the first run's stand-in service. */
 async function signIn(config: Config, { log, signal, features }: Context): Promise<void> {
   const rider = { username: 'rider', password: 'rider', keepPassword: false, sameRider: true }
   await closeAfter(await openApp(config, log, { signal, features }), (app) =>
@@ -66,7 +66,7 @@ async function signIn(config: Config, { log, signal, features }: Context): Promi
   )
 }
 
-/** Makes the configuration of the demo, with data in a separate folder. The environment sets only the data directory. */
+/** Makes the demo's configuration, with data in a separate folder. The environment sets only the data directory. */
 function demoConfig({ config, settings }: Context, baseUrl: string) {
   const env = {
     MUSETTE_BASE_URL: baseUrl,
@@ -74,7 +74,7 @@ function demoConfig({ config, settings }: Context, baseUrl: string) {
     // The stand-in service runs on this machine, so no limit is needed.
     MUSETTE_REQUESTS_PER_MINUTE: '60000',
     MUSETTE_POLL_EVERY: '30s',
-    // Its file is moved into the folder whole, so nobody waits for more of it.
+    // The demo moves its file into the folder in one step, so the daemon need not wait for more of the file.
     MUSETTE_SETTLE: '1s',
     MUSETTE_HTTP: '127.0.0.1:0',
     MUSETTE_BACKUP_DIR: 'off',
@@ -83,7 +83,7 @@ function demoConfig({ config, settings }: Context, baseUrl: string) {
 }
 
 const LOOK_EVERY_MS = 200
-/** The stand-in service needs two seconds to make samples; a very busy machine needs more. */
+/** Longest wait for the upload: the stand-in service needs two seconds to make samples; a busy machine needs more. */
 const UPLOAD_WITHIN_MS = 2 * MINUTE
 const UPLOAD_SECONDS = 20 * 60
 
@@ -102,7 +102,7 @@ async function followBackfill(context: Tools<'nothing'>, daemon: RunningDaemon, 
 }
 
 /**
- * Makes a FIT file that ends now, puts it into the drop folder and waits until its samples are in SQL. Throws TransientError
+ * Makes a FIT file of a ride that ends now, puts it into the drop folder and waits until its samples are in SQL. Throws TransientError
  * `upload_not_mirrored` after two minutes.
  */
 async function followUpload(context: Context, daemon: RunningDaemon): Promise<void> {
@@ -128,7 +128,7 @@ async function followUpload(context: Context, daemon: RunningDaemon): Promise<vo
       'upload_not_mirrored',
       `no samples yet; run: ${verbOn(daemon.app.config)} status`,
     )
-  context.note(`its samples are in SQL, ${(mirrored / 1_000).toFixed(1)} s after it was seen`)
+  context.note(`its samples are in SQL, ${(mirrored / 1_000).toFixed(1)} s after the file was seen`)
   const moved = await lookFor(context, async () => {
     const names = await readdir(join(dir, 'done'), { recursive: true }).catch(() => [])
     return names.find((path) => path.endsWith(fileName))
@@ -136,7 +136,7 @@ async function followUpload(context: Context, daemon: RunningDaemon): Promise<vo
   context.note(`the file is now ${moved === undefined ? join(dir, fileName) : join(dir, 'done', moved)}`)
 }
 
-/** Looks until there is something; undefined after two minutes. */
+/** Calls `look` until it finds something; returns undefined after two minutes. */
 async function lookFor<T>(context: Context, look: () => Promise<T | undefined>): Promise<T | undefined> {
   for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
     const found = await look()
@@ -167,7 +167,7 @@ group by 1 order by 1`,
   },
 ]
 
-/** Prints some questions, each with its SQL and the result. */
+/** Prints each question with its SQL and the result. */
 async function printQueries(context: Pick<Context, 'print'>, app: Pick<App, 'store'>): Promise<void> {
   for (const { question, sql } of QUERIES) {
     const { rows } = await app.store.read(({ client }) => client.query(sql))

@@ -3,7 +3,7 @@ import { ASKS } from '../../program/frame/help-of-verbs.ts'
 import { wholeNumber } from '../../program/frame/output.ts'
 import { defineVerb, flag, option } from '../../program/frame/verb.ts'
 
-/** Several years of history, and few enough to be mirrored in seconds. */
+/** Several years of history, but few enough to be mirrored in seconds. */
 const DEMO_ACTIVITIES = 150
 
 const demoVerb = defineVerb({
@@ -11,7 +11,7 @@ const demoVerb = defineVerb({
   description:
     'show everything on this machine: a stand-in service, a Postgres, the daemon, an upload, some SQL',
   options: {
-    once: flag('--once', 'end when everything has been shown'),
+    once: flag('--once', 'exit when everything has been shown'),
     activities: option(
       '--activities <count>',
       'how many activities the stand-in rider has',

@@ -8,7 +8,7 @@ export const heartbeat = defineFeature({
   settings,
   jobs: {
     'send-heartbeat': {
-      attempts: 5, // some minutes: then the next scheduled one takes over
+      attempts: 5, // some minutes; then the next scheduled heartbeat takes over
       every: async (config) =>
         (await settings()).of(config).url === undefined ? undefined : config.mirror.pollEveryMs,
       run: async (app, { signal, startedAt }) => {

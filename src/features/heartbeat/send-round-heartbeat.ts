@@ -12,9 +12,9 @@ import { heartbeatSettings } from './settings.ts'
 const RUN = { accountId: null, resource: 'heartbeat', kind: 'schedule' }
 
 /**
- * Sends the monitor of MUSETTE_HEARTBEAT_URL what is wrong by the findings that a heartbeat says, or that all is in order; nothing while a
- * finding may soon be over, as after a start. Its run is `partial` when the monitor was told of a problem. Throws TransientError `heartbeat_not_taken`
- * when the monitor did not take it, and the errors of the database.
+ * Tells the monitor of MUSETTE_HEARTBEAT_URL which findings for heartbeats exist, or that all is in order. Sends nothing while a finding
+ * may soon clear, as after a start. The run is `partial` if the monitor was told of a problem. Throws TransientError `heartbeat_not_taken`
+ * if the monitor did not accept the heartbeat, and the errors of the database.
  */
 export async function sendRoundHeartbeat(
   app: FactsApp & Pick<App, 'log'>,
@@ -34,7 +34,7 @@ export async function sendRoundHeartbeat(
       const answer = await sendRequest(request, { signal: input.signal, dispatcher })
       const { ms } = answer
       const failure = NO_SUCH_CHECK.test(answer.beginning)
-        ? 'the monitor knows no check of this address'
+        ? 'the monitor knows no check with this address'
         : answer.failure
       if (failure !== undefined)
         throw new TransientError(
@@ -42,15 +42,18 @@ export async function sendRoundHeartbeat(
           `the heartbeat URL (MUSETTE_HEARTBEAT_URL) failed: ${failure}`,
         )
       tally.failed = wrong.length
-      if (problem === undefined) log.debug({ ms }, 'heartbeat: all is in order')
-      else log.warn({ ms, problem }, 'heartbeat: the monitor was told that something is not in order')
+      if (problem === undefined) log.debug({ ms }, 'heartbeat: told the monitor that all is in order')
+      else log.warn({ ms, problem }, 'heartbeat: told the monitor that something is wrong')
     })
   } finally {
     await dispatcher.destroy()
   }
 }
 
-/** Says to a monitor, which others run, what is wrong: without names of files, folders and errors, because it may take this in its address. */
+/**
+ * Describes the problems for a third-party monitor, without names of files, folders and errors, because the text may become part of the
+ * monitor's URL.
+ */
 function describeToMonitor(findings: readonly Finding[]): string {
   const phrases = findings.map(({ rule, account }) => {
     const phrase = rule?.code.replaceAll('_', ' ') ?? ''
@@ -59,17 +62,17 @@ function describeToMonitor(findings: readonly Finding[]): string {
   return withRemedy([...new Set(phrases)].join(', '), { run: 'musette status' })
 }
 
-/** Kuma takes the message as a part of the address, and shows it in one line. */
+/** Maximum length of a message for Kuma, which puts it into the URL and shows it on one line. */
 const LONGEST_KUMA_MESSAGE = 200
-/** The path of the push addresses of Uptime Kuma. */
+/** The path of Uptime Kuma's push URLs. */
 const KUMA_PATH = /\/api\/push\//
-/** The answer of healthchecks.io, with status 200, for an unknown address. */
+/** healthchecks.io answers an unknown address like this, with status 200. */
 const NO_SUCH_CHECK = /^OK \(not found\)/
 
 /**
- * Makes the request that tells a monitor that a round succeeded, or failed with `problem`, one sentence. An address of an Uptime Kuma push
- * monitor gets Kuma's parameters; any other follows healthchecks.io: the address itself, or `/fail` below it with the sentence as the body.
- * The rest of the address, such as a query, stays.
+ * Makes the request that reports success to a monitor, or a failure with `problem`, one sentence. For an Uptime Kuma push monitor it adds
+ * Kuma's parameters. Any other address follows healthchecks.io: the address itself, or `/fail` below it with the sentence as the body. The
+ * rest of the address, such as a query, stays.
  */
 export function makeHeartbeatRequest(address: string, problem: string | undefined): ReceiverRequest {
   const url = new URL(address)

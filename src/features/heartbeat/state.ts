@@ -22,14 +22,14 @@ export const heartbeatState: FeatureState = {
   variables: [...DATABASE_VARIABLES, 'MUSETTE_HEARTBEAT_URL', 'MUSETTE_POLL_EVERY'],
   rules: RULES,
   judge: judgeHeartbeat,
-  /** Checks that the monitor of the heartbeat answers. Sends no heartbeat: it would claim a state that was not checked. */
+  /** Checks that the monitor accepted the last heartbeats. Sends none, because it would report a state that was not checked. */
   async diagnose({ config, listed }) {
     if (heartbeatSettings.of(config).url !== undefined) return listed()
     return [ok('MUSETTE_HEARTBEAT_URL is not set: no monitor is configured')]
   },
   status: {
     name: 'heartbeat',
-    // null when no monitor is told whether all is in order
+    // null if no monitor is configured
     async find(facts, problem) {
       if (heartbeatSettings.of(facts.config).url === undefined) return null
       return { done_at: (await facts.once(findLast)).doneAt, problem: problem?.found ?? null }
@@ -37,7 +37,7 @@ export const heartbeatState: FeatureState = {
   },
 }
 
-/** Finds how the last heartbeat ended, and when one last succeeded. */
+/** Finds the result of the last heartbeat, and the time of the last success. */
 const findLast = ({ read }: Facts) => read((tx) => findWholeWorkState(tx, 'heartbeat'))
 
 async function judgeHeartbeat(facts: Facts): Promise<Finding[]> {
@@ -49,12 +49,13 @@ async function judgeHeartbeat(facts: Facts): Promise<Finding[]> {
   if (outcome === 'partial')
     return of(
       RULES.heartbeat_reported,
-      'the monitor was told that something is not in order; status and the log say what',
+      'the monitor was told that something is wrong; status and the log say what',
     )
-  if (!since) return of(RULES.heartbeat_missing, 'no heartbeat was sent yet; a daemon that runs begins')
+  if (!since)
+    return of(RULES.heartbeat_missing, 'no heartbeat has been sent yet; a running daemon sends them')
   const ago = formatAge(since, now)
   if (now.getTime() - since.getTime() <= freshMs(config))
-    return [ok(`the monitor heard ${ago} ago that all is in order`)]
+    return [ok(`the monitor was told ${ago} ago that all is in order`)]
   const due = `one is due every ${formatDuration(config.mirror.pollEveryMs)}`
   return of(RULES.heartbeat_late, `the last heartbeat is ${ago} old, and ${due}`)
 }
@@ -63,7 +64,7 @@ export const heartbeatGauges = defineGauges({
   helps: {
     '': {
       musette_heartbeat_age_seconds:
-        'Seconds since the monitor of MUSETTE_HEARTBEAT_URL was last told that all is in order; no line while it never was.',
+        'Seconds since the monitor of MUSETTE_HEARTBEAT_URL was last told that all is in order; no line before the first time.',
     },
   },
   async read(facts) {

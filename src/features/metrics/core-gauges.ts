@@ -5,7 +5,7 @@ import type { Tx } from '../../core/store/store.ts'
 import { NOT_TAKEN } from '../../core/store/uploads/waiting-files.ts'
 import { defineGauges } from '../../program/frame/gauges.ts'
 
-/** Shown also at 0, so that an alarm can compare it. */
+/** Codes with a line even at 0, so that an alarm can compare it. */
 const WAITING_CODES = [
   ...['not_whole', 'unreadable_file', 'too_large', 'no_account'],
   ...['vanished', 'other_database', 'read_only'],
@@ -22,18 +22,18 @@ export const coreGauges = defineGauges({
   helps: {
     account: {
       musette_account_freshness_seconds:
-        'Seconds since the activity list was last polled to its end; +Inf: never.',
+        'Seconds since the last complete poll of the activity list; +Inf: never.',
       musette_account_needs_login: 'Whether a person must sign in again (1) or not (0).',
       musette_token_age_seconds: 'Seconds since the access token was obtained.',
-      musette_token_expires_seconds: 'Seconds until the access token ends; below 0: ended.',
+      musette_token_expires_seconds: 'Seconds until the access token expires; below 0: expired.',
       musette_token_refresh_failures: 'Attempts in a row that failed to renew the access token.',
       musette_token_refused_seconds:
-        'Seconds since the service refuses the tokens that it makes; 0: it accepts them.',
-      musette_backfill_to_go: 'Activities that the service lists and that were never fetched yet.',
+        'Seconds since the service began to refuse tokens that it issues; 0: it accepts them.',
+      musette_backfill_to_go: 'Activities that the service lists but that have never been fetched.',
       musette_verified_age_seconds:
-        'Seconds since the activity was compared with the service, value by value, whose comparison is the longest ago; +Inf while one never was.',
+        'Seconds since the oldest comparison of an activity with the service, value by value; +Inf while an activity has none.',
       musette_scrub_differences:
-        'Activities that comparisons of the last 30 days found different, without any sign of it before.',
+        'Activities in which comparisons of the last 30 days found differences that nothing else had shown.',
     },
     'account state': {
       musette_activities: 'Activities by state; absent: in the mirror, no longer at the service.',
@@ -44,14 +44,14 @@ export const coreGauges = defineGauges({
         'Files in the drop folder that wait for a person, and what is wrong with the folder, by code; 1,000 at most.',
     },
     name: {
-      musette_replication_slot_wal_bytes: 'Bytes of the log of Postgres that a replication slot keeps.',
+      musette_replication_slot_wal_bytes: 'Bytes of WAL that a replication slot retains.',
       musette_database_transaction_age:
-        'Transactions since the oldest that is not frozen, in the database of the server that has it; Postgres stops near 2.1 billion.',
+        'Age of the oldest unfrozen transaction ID on the server, in transactions; Postgres stops near 2.1 billion.',
       musette_database_collation_changed:
-        'Whether the server sorts texts otherwise than when the indexes were made (1) or not (0).',
+        'Whether the collation changed since the indexes were built (1) or not (0).',
     },
     '': {
-      musette_samples_bytes: 'Bytes on disk of the table training.samples with its index.',
+      musette_samples_bytes: 'Bytes on disk of the table training.samples and its index.',
       musette_database_bytes: 'Bytes on disk of the whole database.',
     },
   },
@@ -93,7 +93,10 @@ export const coreGauges = defineGauges({
   },
 })
 
-/** The comparison with the service: the oldest time of a mirrored activity, how many have none, how many differed in 30 days. */
+/**
+ * The comparison with the service: the oldest time for a mirrored activity, the number of activities without a comparison, and the number
+ * of activities that differed within 30 days.
+ */
 type Compared = { since: Date | null; unverified: number; differed: number }
 
 const comparedOf = ({ since, unverified, differed }: Compared) => ({
@@ -104,8 +107,8 @@ const comparedOf = ({ since, unverified, differed }: Compared) => ({
 type StateCount = { account: string; state: string; count: number }
 
 /**
- * Counts activities and files by state and measures the database. Every account has every state, also with 0; `absent` counts activities
- * that the service no longer lists, in whatever state they are. It reads activities and uploads once, and no samples.
+ * Counts activities and files by state and measures the database. Every account has every state, even with 0; `absent` counts activities in
+ * any state that the service no longer lists. Reads activities and uploads once, and no samples.
  */
 async function findCounts({ client }: Tx) {
   const counted = await client.query<StateCount & Compared & { never_fetched: number }>(

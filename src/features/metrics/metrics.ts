@@ -4,17 +4,20 @@ import type { Tx } from '../../core/store/store.ts'
 import { type Clock, SECOND } from '../../kit/time.ts'
 import type { Gauges, GaugeValue, Reading } from '../../program/frame/gauges.ts'
 
-/** The delay of the event loop is measured at each scrape only: all the time was half of an idle daemon's work. */
+/**
+ * Turns off the continuous measuring of the event loop's delay, which was half of an idle daemon's work; each scrape still measures the
+ * delay.
+ */
 const NEVER_MS = 2 ** 31 - 1
 const CONTINUOUS_DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
   (statistic) => `musette_nodejs_eventloop_lag_${statistic}_seconds`,
 )
-/** A summary takes 0.1 s; samples are computed on demand and may take a minute. */
+/** Buckets: a summary takes 0.1 s; the service computes samples on demand, which may take a minute. */
 const REQUEST_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
-/** A quiet poll takes 0.1 s; a backfill of a whole history takes an hour. */
+/** Buckets: a quiet poll takes 0.1 s; a backfill of a whole history takes an hour. */
 const RUN_BUCKETS_S = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600]
 
-/** Gauges that end as counters do; each is the sum of another one. */
+/** Gauges with the name ending of counters; each is the sum of another gauge. */
 const SUMS = ['handles', 'requests', 'resources'].map((name) => `musette_nodejs_active_${name}_total`)
 
 /** Makes the metrics of this process, named `musette_…`; starts to observe garbage collection. */
@@ -25,7 +28,7 @@ export function makeMetrics(deps: { now: Clock }, options: { version: string; ga
   const build = new Gauge({
     registers: [registry],
     name: 'musette_build_info',
-    help: 'Always 1; the label tells the version.',
+    help: 'Always 1; the label has the version.',
     labelNames: ['version'],
   })
   build.set({ version: options.version }, 1)
@@ -64,13 +67,13 @@ function requestObserver(registry: Registry): ServiceObserver {
   const requests = new Counter({
     ...to,
     name: 'musette_requests_total',
-    help: 'Requests of this process to the service, by endpoint and HTTP status (none: no answer, failure says why).',
+    help: 'Requests of this process to the service, by endpoint and HTTP status (none: no response; failure says why).',
     labelNames: ['endpoint', 'status', 'failure'],
   })
   const seconds = new Histogram({
     ...to,
     name: 'musette_request_seconds',
-    help: 'Seconds that a request to the service took, connecting and reading included.',
+    help: 'Duration of a request to the service in seconds, including connecting and reading.',
     labelNames: ['endpoint'],
     buckets: REQUEST_BUCKETS_S,
   })
@@ -101,13 +104,13 @@ function runObserver(registry: Registry): (run: EndedRun) => void {
   const runs = new Counter({
     ...to,
     name: 'musette_runs_total',
-    help: 'Runs begun since this process started, by any process on this database, and ended, by outcome.',
+    help: 'Finished runs by outcome, of all processes on this database, begun since this process started.',
     labelNames: ['resource', 'kind', 'outcome'],
   })
   const seconds = new Histogram({
     ...to,
     name: 'musette_run_seconds',
-    help: 'Seconds that the same runs took.',
+    help: 'Duration of these runs, seconds.',
     labelNames: ['resource', 'kind'],
     buckets: RUN_BUCKETS_S,
   })
@@ -117,13 +120,13 @@ function runObserver(registry: Registry): (run: EndedRun) => void {
   }
 }
 
-/** Jobs by queue and state, and the names of the queues that are paused. */
+/** Number of jobs by queue and state, and the names of paused queues. */
 type QueueHealth = Readonly<{
   jobs: Readonly<Record<string, Readonly<Record<string, number>>>>
   paused: readonly string[]
 }>
 
-/** What one scrape found; undefined parts did not answer. */
+/** The result of one scrape; a part that did not answer is undefined. */
 export type HealthSnapshot = { database: readonly Reading[] | undefined; queue: QueueHealth | undefined }
 
 const PART_HELPS: Gauges['helps'] = {
@@ -135,7 +138,7 @@ const PART_HELPS: Gauges['helps'] = {
   },
   queue: {
     musette_queue_paused:
-      'Whether a queue is paused (1) or not (0); a daemon that runs resumes it within five minutes.',
+      'Whether a queue is paused (1) or not (0); a running daemon resumes it within five minutes.',
   },
 }
 
@@ -153,22 +156,22 @@ function readParts({ database, queue }: HealthSnapshot): Reading[] {
   ]
 }
 
-/** Returns what Prometheus gets at `now`; null for no line. */
+/** Returns the value for Prometheus at `now`; null for no line. */
 function toNumber(value: GaugeValue, now: Date): number | null {
   if (value === null || typeof value !== 'object') return value === null ? null : Number(value)
   if (value instanceof Date) return (now.getTime() - value.getTime()) / 1000
   return value.until && (value.until.getTime() - now.getTime()) / 1000
 }
 
-/** Where counting runs has come to: all up to `runId` are counted, except the unfinished ones in `open`. */
+/** The position in the count of runs: all runs up to `runId` are counted, except the unfinished runs in `open`. */
 export type RunsMark = Readonly<{ runId: number; open: readonly number[] }>
 
 export type EndedRun = { resource: string; kind: string; outcome: string; seconds: number }
 
-/** More unfinished runs than this died or were rolled back and never end; the oldest are dropped from the mark. */
+/** Maximum number of unfinished runs in the mark; older ones died or were rolled back and never end. */
 const MAX_OPEN = 500
 
-/** Finds the mark of the last run; later ones count as new. */
+/** Returns the mark of the last run; later runs count as new. */
 export async function findRunsMark(tx: Tx): Promise<RunsMark> {
   const { rows } = await tx.client.query<{ run_id: number }>(
     'select coalesce(max(run_id), 0) as run_id from training.sync_runs',
@@ -176,7 +179,7 @@ export async function findRunsMark(tx: Tx): Promise<RunsMark> {
   return { runId: rows[0]?.run_id ?? 0, open: [] }
 }
 
-/** Finds the runs of every process that have ended since a mark, and the next mark. It reads only those rows. */
+/** Finds the runs of all processes that ended since a mark, and returns them with the next mark. Reads only the rows of these runs. */
 export async function findEndedRuns(tx: Tx, mark: RunsMark): Promise<{ ended: EndedRun[]; mark: RunsMark }> {
   const { rows } = await tx.client.query<EndedRun & { run_id: number }>(
     `select run_id, resource, kind, outcome,

@@ -8,12 +8,12 @@ import type { Gauges, Reading } from '../../program/frame/gauges.ts'
 import { coreGauges } from './core-gauges.ts'
 import { findEndedRuns, findRunsMark, makeMetrics } from './metrics.ts'
 
-/** A database that does not answer is told in this time, so that a scrape does not wait for it. */
+/** Time after which a scrape reports that the database does not answer. */
 const TIMEOUT_MS = 3 * SECOND
-/** Any number of programs may scrape, so the database is read at most once in this time. */
+/** Minimum interval between reads of the database, because any number of programs may scrape. */
 const METRICS_KEEP_MS = 5 * SECOND
 
-/** Adds `/metrics` of this process; starts to count its requests, and the runs that begin from now on. */
+/** Adds `/metrics` for this process; starts to count its requests and the runs that begin from now on. */
 export async function registerMetrics(
   server: FastifyInstance,
   { app, jobs, features, observeRequests }: WebParts,
@@ -25,7 +25,7 @@ export async function registerMetrics(
   const readDatabase = async () => {
     const facts = makeFacts(app, new Date())
     const readings: Reading[] = []
-    // One after another, so that a scrape takes one connection.
+    // One after another, so that a scrape uses one connection.
     for (const { read } of gauges) readings.push(...(await read(facts)))
     const runs = await facts.read((tx) => findEndedRuns(tx, mark))
     mark = runs.mark

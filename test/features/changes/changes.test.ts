@@ -99,7 +99,7 @@ describe('musette changes', () => {
     await eventually(async () => (await queryOnce(rig.databaseUrl, LISTENING)).length > 0)
     await queryOnce(rig.databaseUrl, END_THEM)
     await allow(false)
-    await eventually(() => follower.stderr().includes('goes on when it works again'))
+    await eventually(() => follower.stderr().includes('continues when it works again'))
     expect(await follower.kill('SIGINT')).toMatchObject({ code: 0 })
     await allow(true)
   })
@@ -168,7 +168,7 @@ describe('a reader that follows the changes', () => {
       expect([has('Renamed meanwhile'), new Set(names.map(String)).size]).toEqual([1, names.length])
       const said = lines.filter(({ level }) => level !== 'debug').map(({ level, msg }) => `${level} ${msg}`)
       expect(said).toEqual([
-        'warn the database cannot be read; musette goes on when it works again',
+        'warn the database cannot be read; musette continues when it works again',
         'info the database works again',
       ])
     },
