@@ -9,11 +9,11 @@ import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { sample } from '../../kit/sampling.ts'
 import { backUpToMemory, contentOf, fill, readThrough, restoreInto } from './rig.ts'
 
-/** In so many places of an archive, beside those around its ends, something is tried, or in some of them by chance. */
+/** Number of places in an archive, beside those around its ends, that are changed in turn; without WHOLE only a random sample of SOME. */
 const PLACES = 400
 const SOME = 30
 const BLOCK = 512
-/** Where the header of an entry has its size, in octal digits. */
+/** The size field in the header of an entry, in octal digits. */
 const SIZE = { at: 124, digits: 11 }
 const FIRST = 'training.samples/000001.copy.gz'
 const SECOND = 'training.samples/000002.copy.gz'
@@ -25,7 +25,7 @@ const target = openForAll(openTestDatabase)
 /** An archive, and the same rows with the samples in three parts. */
 let whole: Buffer
 let parted: Buffer
-/** What the target holds as long as nothing is restored into it. */
+/** The content of the target while nothing is restored into it. */
 let before: Record<string, unknown>
 beforeAll(async () => {
   await fill(source.url)
@@ -34,7 +34,7 @@ beforeAll(async () => {
   before = await contentOf(target.url)
 })
 
-/** Writes the entries of an archive as `change` leaves them. */
+/** Rewrites an archive with entries changed by `change`. */
 async function rewrite(archive: Buffer, change: (entries: Entry[]) => Entry[]): Promise<Buffer> {
   const entries = await gather(readEntries(Readable.from([archive])))
   return Buffer.concat([...change(entries).map((entry) => makeEntry(entry, 0)), ARCHIVE_END])
@@ -61,7 +61,7 @@ const instead = (name: string, make: (bytes: Buffer) => Buffer) =>
   replace(name, ({ bytes }) => [{ name, bytes: make(bytes) }])
 const asText = (bytes: Buffer) => gunzipSync(bytes).toString('latin1')
 
-/** The checksums stay as they are. */
+/** Each keeps the old checksums. */
 const KINDS: Array<[string, (entries: Entry[]) => Entry[]]> = [
   ['another value in a part', instead(LAST, (bytes) => gzipSync(asText(bytes).replace('.1', '.2')))],
   ['no last part of a table', replace(LAST, () => [])],
@@ -85,23 +85,23 @@ async function expectDamaged(archive: Buffer, what: string): Promise<void> {
   })
 }
 
-describe('a backup is called damaged, and nothing of it is restored,', () => {
+describe('a backup is refused as damaged and restores nothing', () => {
   it.each(KINDS)('with %s', async (what, change) => {
     await expectDamaged(await rewrite(parted, change), what)
     expect(await contentOf(target.url)).toEqual(before)
   })
 
-  it('with a flipped bit in any name or number of the manifest', async () => {
+  it('if a bit of any name or number in the manifest is flipped', async () => {
     const end = BLOCK + Number.parseInt(whole.toString('latin1', SIZE.at, SIZE.at + SIZE.digits), 8)
     const manifest = whole.toString('latin1', BLOCK, end)
-    // A key is followed by a colon.
+    // Skips keys, which a colon follows.
     const values = [...manifest.matchAll(/"[^"]+"(?!:)|\d+/g)].map(({ index, 0: value }, which) => ({
       place: BLOCK + index + (which % value.length),
       bit: which % 8,
       value,
     }))
     expect(values.length).toBeGreaterThan(500)
-    // There are fewer numbers than names, and most that the restore itself stumbles over are numbers.
+    // There are fewer numbers than names, but numbers cause most errors of the restore itself.
     const [numbers, names] = [true, false].map((is) => values.filter(({ value }) => /^\d/.test(value) === is))
     for (const { place, bit, value } of [...sample(numbers ?? [], SOME), ...sample(names ?? [], SOME)])
       await expectDamaged(flip(whole, place, bit), `bit ${bit} of byte ${place}, in ${value}`)
@@ -111,7 +111,7 @@ describe('a backup is called damaged, and nothing of it is restored,', () => {
 
 const REFUSAL = /^(?:the backup is (?:damaged|cut off)|this is not a backup of musette)/
 
-/** Places all over the archive, and around its beginning and its end. */
+/** Places spread over the archive, and around its beginning and its end. */
 function placesIn(length: number): number[] {
   const step = Math.ceil(length / PLACES)
   const spread = Array.from({ length: Math.floor(length / step) }, (_, index) => index * step)
@@ -120,7 +120,7 @@ function placesIn(length: number): number[] {
 }
 
 describe('an archive', () => {
-  it('with one flipped bit anywhere is refused', async () => {
+  it('is refused if any bit is flipped or its end is missing', async () => {
     for (const place of placesIn(whole.length)) {
       await expect(readThrough(flip(whole, place)), `a bit of byte ${place}`).rejects.toThrow(REFUSAL)
       await expect(readThrough(whole.subarray(0, place)), `cut at ${place}`).rejects.toThrow(REFUSAL)
@@ -128,7 +128,7 @@ describe('an archive', () => {
     await expect(readThrough(Buffer.concat([whole, Buffer.alloc(1)]))).rejects.toThrow(REFUSAL)
   })
 
-  it('that is damaged leaves the database empty, so that a whole one can be restored', async () => {
+  it('leaves the database empty if it is damaged, so that an intact one can follow', async () => {
     for (const place of [700, whole.length >> 1, whole.length - 1500]) {
       await expect(restoreInto(target.url, flip(whole, place))).rejects.toThrow(REFUSAL)
       await expect(restoreInto(target.url, whole.subarray(0, place))).rejects.toThrow(REFUSAL)
@@ -145,12 +145,12 @@ describe('an archive', () => {
     expect(await queryOnce(target.url, next)).toEqual([{ account_id: 2 }])
   })
 
-  it('holds all tables at one moment, whatever is committed meanwhile', async () => {
+  it('holds a snapshot of all tables, regardless of later commits', async () => {
     const [busy, restored] = [await openTestDatabase(), await openTestDatabase()]
     for (const database of [busy, restored]) onTestFinished(() => database.close())
     await fill(busy.url)
     const then = await contentOf(busy.url)
-    // No table has a row more or less after it, so that their numbers tell nothing.
+    // No table changes its number of rows, so the counts cannot reveal the change.
     const change = `update training.raw_documents set body = 'later'; update training.samples set power = 1`
     await restoreInto(restored.url, await backUpToMemory(busy.url, () => queryOnce(busy.url, change)))
     expect(await contentOf(restored.url)).toEqual(then)
@@ -164,7 +164,7 @@ async function gather<T>(items: AsyncIterable<T>): Promise<T[]> {
   return list
 }
 
-it('the parts of a table are cut at 4 MiB, gzipped separately, and give the same bytes in order', async () => {
+it('a table is cut into gzip files of 4 MiB that give the same bytes in order', async () => {
   const text = Buffer.alloc(PART_BYTES * 2 + 1, 'a row of some text ')
   for (const [bytes, sizes] of [
     [text, [PART_BYTES, PART_BYTES, 1]],

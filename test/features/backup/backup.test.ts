@@ -15,7 +15,7 @@ import { contentOf } from './rig.ts'
 
 const rig = openForAll(openSignedIn)
 
-it('is restored on a bare machine by one command, row for row; both commands mention the key', async () => {
+it('a backup is restored on a bare machine row for row; both commands name the key', async () => {
   const file = join(rig.dataDir, 'mirror.tar')
   const keyFile = join(rig.dataDir, 'secret.key')
   await queryOnce(rig.databaseUrl, 'create index mine on training.activities (name)')
@@ -49,7 +49,7 @@ it('is restored on a bare machine by one command, row for row; both commands men
   expect(again.stderr).toContain('nothing new; 2 activities here')
 }, 120_000)
 
-it('goes through a pipe into another database', async () => {
+it('a backup goes through a pipe into another database', async () => {
   const { url, close } = await openTestDatabase({ migrated: false })
   onTestFinished(close)
   const env = { PATH: process.env.PATH, ...rig.env }
@@ -59,7 +59,7 @@ it('goes through a pipe into another database', async () => {
   expect(await contentOf(url)).toEqual(await contentOf(rig.databaseUrl))
 })
 
-// Every write to /dev/full fails as on a full disk.
+// Writes to /dev/full fail as on a full disk.
 it.each([
   [4, 'backup', '/dev/full', /\/dev\/full cannot be written: the disk is full \(ENOSPC\); .* make room/],
   [2, 'backup', 'nowhere/a.tar', /\S+a\.tar cannot be written \(ENOENT/],
@@ -67,7 +67,7 @@ it.each([
   [2, 'backup --verify', 'nowhere.tar', /\S*nowhere\.tar cannot be read \(ENOENT/],
   [2, 'restore', join(process.cwd(), 'package.json'), /this is not a backup of musette/],
   [2, 'backup', 'empty.tar', /there is nothing to back up/],
-])('ends with %i: %s %s', async (code, verb, path, sentence) => {
+])('exits %i: musette %s %s', async (code, verb, path, sentence) => {
   const empty = await openTestDatabase()
   onTestFinished(() => empty.close())
   const env = path === 'empty.tar' ? { DATABASE_URL: empty.url } : {}

@@ -41,7 +41,7 @@ async function openOlder(name: string) {
   }
 }
 
-it('every table and column of each version since 1.0.0 is known to this one', async () => {
+it('this version knows all tables and columns of versions since 1.0.0', async () => {
   const database = await openTestDatabase({ migrated: false })
   onTestFinished(() => database.close())
   const versions = (await readJournal()).filter(({ tag }) => tag >= OLDER)
@@ -60,7 +60,7 @@ it('every table and column of each version since 1.0.0 is known to this one', as
   }
 })
 
-it('a verified backup of the older tables is made before they change, as the plan says', async () => {
+it('a migration makes a verified backup of the older tables first, as its plan says', async () => {
   const { url, dir, env, version } = await openOlder('backups')
   const before = await version()
   const { stdout } = await runVerb(['migrate', '--plan'], { env })
@@ -92,26 +92,23 @@ it.each([
         'alter table training.accounts alter base_url drop not null; update training.accounts set base_url = null',
       )),
   ],
-])(
-  'when that backup %s the tables stay as they are, and the sentence names the way on',
-  async (what, spoil) => {
-    const { url, dir, env, version } = await openOlder(what)
-    await spoil(url, dir)
-    const before = await version()
-    const refused = await runVerb(['migrate'], { env })
-    expect(refused.stderr).toContain('the backup before its migration failed')
-    expect(refused.code).toBe(2)
-    expect(await version()).toBe(before)
-    if (what === 'cannot be restored') return expect(await readdir(dir)).toEqual([])
-    expect(refused.stderr).toContain('run: MUSETTE_BACKUP_DIR=off musette migrate')
-    const done = await typeVerb('musette migrate', refused.stderr, {
-      env: { ...env, MUSETTE_BACKUP_DIR: 'off' },
-    })
-    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('migrated the database') })
-  },
-)
+])('if that backup %s, the tables stay unchanged and the error names a command', async (what, spoil) => {
+  const { url, dir, env, version } = await openOlder(what)
+  await spoil(url, dir)
+  const before = await version()
+  const refused = await runVerb(['migrate'], { env })
+  expect(refused.stderr).toContain('the backup before its migration failed')
+  expect(refused.code).toBe(2)
+  expect(await version()).toBe(before)
+  if (what === 'cannot be restored') return expect(await readdir(dir)).toEqual([])
+  expect(refused.stderr).toContain('run: MUSETTE_BACKUP_DIR=off musette migrate')
+  const done = await typeVerb('musette migrate', refused.stderr, {
+    env: { ...env, MUSETTE_BACKUP_DIR: 'off' },
+  })
+  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('migrated the database') })
+})
 
-it('the embedded Postgres is backed up before any verb brings it to this version', async () => {
+it('a verb that migrates the embedded Postgres makes a backup first', async () => {
   const dataDir = join(folder.path, 'embedded')
   const log = makeSilentLog()
   const server = await openEmbeddedPostgres({ log }, { dataDir })

@@ -31,7 +31,7 @@ const log = makeSilentLog()
 const BACKUP = 'test/flows/upgrade/made-by/1.0.0.backup'
 const SLOW = 600_000
 const PASSWORD = 'a password of readers'.replaceAll(' ', '-')
-/** Rows that this version derives anew, and those that say that the database has another line. */
+/** Tables whose rows this version derives again, and those that record the new line of the database. */
 const DERIVED = ['content_versions', 'activities', 'changes', 'database', 'power_curves', 'ride_measures']
 const KILL_AT = fileURLToPath(new URL('./kill-at.mjs', import.meta.url))
 
@@ -57,7 +57,7 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
           })
       })
       await store.close()
-      // As 1.1 holds a login to an account.
+      // Limits a login to one account as 1.1 does.
       await queryOnce(
         url,
         `do $$ declare held text := 'musette_account_' || (select oid from pg_database where datname = current_database()) || '_1'; begin
@@ -88,7 +88,7 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
     (await readFile(join(dataDir, name, 'PG_VERSION'), 'utf8')).trim()
   const expectOld = async () => expect([await foldersOf(), await majorOf()]).toEqual([['postgres'], '17'])
 
-  /** Expects every row of before: those that this version derives anew by their number. */
+  /** Expects every row of `before`; for rows that this version derives again, only their number. */
   async function expectNew(): Promise<void> {
     const now = await closeAfter(await openEmbeddedPostgres({ log }, { dataDir }), async ({ url }) => {
       for (const name of ['analyst', 'coach']) {
@@ -122,7 +122,7 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
     )
 
   it(
-    'names the command that fetches its programs, then goes to this major with every row',
+    'names the command that fetches its programs, then is upgraded with every row',
     async () => {
       const refused = await musette('migrate')
       expect(refused).toMatchObject({ code: 2, stdout: '' })
@@ -157,7 +157,7 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
   )
 
   const DECIDED = ['after rename postgres.next', 'before rename postgres', 'after rename postgres']
-  /** Moments by their number or name: queries, and the renames that decide; see kill-at.mjs. */
+  /** Kill moments by number or name: queries, and the renames that decide the outcome; see kill-at.mjs. */
   const KILLS = [
     ...Array.from({ length: 36 }, (_, n) => String(5 + n * 12)),
     'before rename postgres.next',
@@ -165,7 +165,7 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
   ]
 
   it(
-    'has the old files or the new ones, whole, when it is killed at any moment',
+    'has complete old or new files, whenever the upgrade is killed',
     async () => {
       await addPrograms(dataDir)
       for (const moment of [...sample(KILLS.slice(0, -DECIDED.length), 1), ...sample(DECIDED, 1)]) {
@@ -186,7 +186,7 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
         KILL_AT: 'after rename postgres.next',
       })
       expect(decided).toMatchObject({ signal: 'SIGKILL' })
-      // An earlier musette goes on with the old files: what is there now is newer than the new ones.
+      // An older musette writes to the old files, so they are newer than the new files.
       await runOlderCluster(dataDir, (url) =>
         queryOnce(url, "update training.uploads set file_name = 'newer.fit' returning file_name"),
       )
@@ -202,9 +202,9 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
   )
 
   it(
-    'leaves the old files as they are when the copy fails or has no room, and is done by one process at a time',
+    'keeps the old files if the copy fails or has no room; one process at a time upgrades',
     async () => {
-      // Mounting a small disk takes the rights of root, and Linux.
+      // Mounting a small disk needs root and Linux.
       const disk = canMount() ? await openSmallDisk(450) : undefined
       if (disk) dataDir = join(disk, 'data')
       await copyMade()

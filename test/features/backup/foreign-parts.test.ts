@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const findParts = (tx: Tx) => findForeignParts(tx, tablesInOrder())
 
-/** A statement of an owner, and what is named after it; OTHER is a role, THREE are three tables of musette. */
+/** A statement of an owner, and the expected name of its object; OTHER is a role, THREE are three tables of musette. */
 const NAMED = `
 create table training.mine (a int primary key, b text); create index on training.mine (b); comment on table training.mine is $$mine$$ ⇒ table training.mine
 alter table training.accounts add mine int ⇒ column training.accounts.mine
@@ -62,24 +62,27 @@ alter default privileges in schema training grant insert on tables to OTHER ⇒ 
   .split('\n')
   .map((line) => line.split(' ⇒ ') as [string, string])
 
-test.each(NAMED)('an object of the owner is named as not in the backup: %s', async (statement, part) => {
-  const undone = new Error('no row disturbs another')
-  let found: string[] = []
-  const change = store.transaction(async (tx) => {
-    await tx.client.query(statement.replaceAll('OTHER', other))
-    found = await findParts(tx)
-    throw undone
-  })
-  await expect(change).rejects.toBe(undone)
-  const shown = found.map((each) =>
-    each
-      .replaceAll(other, 'OTHER')
-      .replace(/(?:musette\.\w+, ){2}musette\.\w+ and \d+ more/, 'THREE and more'),
-  )
-  expect(shown).toEqual([part])
-})
+test.each(NAMED)(
+  'an object of the owner is listed as missing from the backup: %s',
+  async (statement, part) => {
+    const undone = new Error('no row disturbs another')
+    let found: string[] = []
+    const change = store.transaction(async (tx) => {
+      await tx.client.query(statement.replaceAll('OTHER', other))
+      found = await findParts(tx)
+      throw undone
+    })
+    await expect(change).rejects.toBe(undone)
+    const shown = found.map((each) =>
+      each
+        .replaceAll(other, 'OTHER')
+        .replace(/(?:musette\.\w+, ){2}musette\.\w+ and \d+ more/, 'THREE and more'),
+    )
+    expect(shown).toEqual([part])
+  },
+)
 
-test('nothing is named in a new mirror, also with reading logins', async () => {
+test('a new mirror has no foreign objects, even with reading logins', async () => {
   expect(await store.read(findParts)).toEqual([])
   await queryOnce(
     database.url,

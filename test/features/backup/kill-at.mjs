@@ -3,8 +3,8 @@ import { syncBuiltinESMExports } from 'node:module'
 import { basename } from 'node:path'
 import { watchQueries } from '../../kit/on-query.mjs'
 
-// Loaded before the program by NODE_OPTIONS: kills it at its moment of that number or name, KILL_AT. Moments are each query that it sends, and each
-// file or folder that it renames or removes in the data directory, before and after that. Without KILL_AT it names all.
+// Loaded before the program by NODE_OPTIONS: kills it at the moment with the number or name KILL_AT. Moments are before and after each
+// query that it sends, and each rename or removal in the data directory. Without KILL_AT it prints all moments.
 
 const { KILL_AT: at } = process.env
 let count = 0

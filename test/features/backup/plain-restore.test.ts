@@ -11,7 +11,7 @@ import { backUpToMemory, contentOf, fill } from './rig.ts'
 
 const run = promisify(execFile)
 
-describe.runIf(runsWith(findBinary(['psql'])))('an archive without musette', () => {
+describe.runIf(runsWith(findBinary(['psql'])))('an archive on a machine without musette', () => {
   const source = openForAll(openTestDatabase)
   const folder = openForAll(() => openTempDir('plain'))
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe.runIf(runsWith(findBinary(['psql'])))('an archive without musette', () 
     onTestFinished(() => database.close())
     return { url: plainUrl(database.url) }
   }
-  /** Without the parameters of the URL that an older psql does not know. */
+  /** Drops the URL parameters that an older psql does not know. */
   const plainUrl = (url: string) => url.replace(/\?.*$/, '')
   const restore = (...args: string[]) =>
     run('sh', [join(folder.path, 'restore.sh'), ...args], { cwd: '/' }).then(
@@ -39,7 +39,7 @@ describe.runIf(runsWith(findBinary(['psql'])))('an archive without musette', () 
        where table_schema in ('training', 'musette')`,
     )
 
-  it('is loaded by tar, gunzip and psql, row for row', async () => {
+  it('is loaded row for row by tar, gunzip and psql', async () => {
     const target = await openPlain()
     expect(await restore(target.url)).toEqual({ code: 0, stdout: '', stderr: '' })
     const ofMigrations = /^musette\.migrations/
@@ -73,7 +73,7 @@ describe.runIf(runsWith(findBinary(['psql'])))('an archive without musette', () 
     expect(await queryOnce(target.url, next)).toEqual([{ id: 2 }])
   })
 
-  it('refuses a database with these tables, a changed part, and one that cannot be unpacked, which change nothing', async () => {
+  it('changes nothing if the tables exist, a part was changed, or a part cannot be unpacked', async () => {
     const usage = expect.stringContaining('usage: sh restore.sh')
     expect(await restore()).toMatchObject({ code: 2, stderr: usage })
     const before = await contentOf(source.url)
@@ -87,7 +87,7 @@ describe.runIf(runsWith(findBinary(['psql'])))('an archive without musette', () 
     flipped[whole.length >> 1] = (flipped[whole.length >> 1] as number) ^ 1
     await writeFile(name, flipped)
     expect((await restore(target.url)).code).not.toBe(0)
-    // Without the checksums gunzip still notices it.
+    // Even without the checksums gunzip notices the change.
     const script = await readFile(join(folder.path, 'restore.sh'), 'utf8')
     await writeFile(join(folder.path, 'restore.sh'), script.replace(/^if command -v.*$/m, ''))
     expect((await restore(target.url)).code).not.toBe(0)

@@ -41,7 +41,7 @@ async function openTarget(options?: { migrated?: boolean }): Promise<TestDatabas
   return database
 }
 
-test('databases restored from one backup keep its identity and have separate lines, as the feed shows', async () => {
+test('databases restored from one backup share its identity but begin separate lines', async () => {
   const [before] = await queryOnce(source.url, LINE)
   const [newest] = await queryOnce(source.url, 'select max(change_id)::int as last from training.changes')
   const [lines, numbers] = [new Set([before?.line]), new Set()]
@@ -64,7 +64,7 @@ test('databases restored from one backup keep its identity and have separate lin
       identity: before?.identity,
     }
     expect(restored).toMatchObject({ kind: 'restored', detail })
-    // Years of changes, a thousand in a second, would not come this far.
+    // Years with a thousand changes a second would not reach this number.
     expect(restored?.number).toBeGreaterThan(1e15)
     for (const change of [changed, restored]) numbers.add(change?.number)
   }
@@ -98,7 +98,7 @@ const FORGED: Forged[] = [
   ['more rows than it holds', 'backup_damaged', ({ tables }) => tables.map((table) => ++table.rows)],
 ]
 
-test('a backup that this version cannot restore, and a database that is not empty or in use, are refused unchanged', async () => {
+test('an unknown backup, and a database that is in use or not empty, are refused unchanged', async () => {
   const { url } = await openTarget()
   const before = await contentOf(url)
   for (const [what, code, change] of FORGED) {
@@ -119,7 +119,7 @@ test('a backup that this version cannot restore, and a database that is not empt
   expect(await queryOnce(url, 'select * from public.mine')).toEqual([])
 })
 
-test('a restore goes into a database in which a daemon ran without an account', async () => {
+test('a restore accepts a database in which a daemon ran without an account', async () => {
   const target = await openTarget()
   const folder = await openTempDir('restore')
   onTestFinished(() => folder.close())

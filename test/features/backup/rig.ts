@@ -18,7 +18,7 @@ import { queryOnce } from '../../kit/postgres.ts'
 const log = makeSilentLog()
 const never = new AbortController().signal
 
-/** Fills a migrated database: an account with a login, activities with samples, an upload, a run. */
+/** Fills a migrated database with an account and its login, activities with samples, an upload and a run. */
 export async function fill(url: string, activities = 3): Promise<void> {
   await queryOnce(
     url,
@@ -40,8 +40,8 @@ export async function fill(url: string, activities = 3): Promise<void> {
 }
 
 /**
- * What every table of both schemas holds that outlives a crash, as a hash of all rows, and the next number of every identity column; without the change
- * that says a restore, the number of the next one, and the line.
+ * Returns a hash of the rows of every logged table of both schemas, and the next number of every identity column. Leaves out the change
+ * that records a restore, the number of the next change, and the line.
  */
 export function contentOf(url: string): Promise<Record<string, unknown>> {
   return withConnection(url, async (client) => {
@@ -65,7 +65,7 @@ export function contentOf(url: string): Promise<Record<string, unknown>> {
   })
 }
 
-/** Backs up a database and returns the archive; `onFirst` runs when its list of tables is written and no table is read yet. */
+/** Backs up a database and returns the archive; `onFirst` runs after the list of tables is written and before a table is read. */
 export async function backUpToMemory(url: string, onFirst?: () => Promise<unknown>): Promise<Buffer> {
   const store = openStore({ log }, { connectionString: url, maxConnections: 2 })
   const pieces: Buffer[] = []
@@ -87,7 +87,7 @@ export async function readThrough(bytes: Buffer): Promise<void> {
   await archive.verify()
 }
 
-/** Makes an archive of another one with a changed manifest, of the tables that this names; its checksums are right. */
+/** Makes a copy of an archive with a changed manifest, the tables that this manifest names, and correct checksums. */
 export async function forge(bytes: Buffer, change: (manifest: Manifest) => unknown): Promise<Buffer> {
   const pieces: Buffer[] = []
   let checksums = ''
@@ -108,7 +108,7 @@ export async function forge(bytes: Buffer, change: (manifest: Manifest) => unkno
   return Buffer.concat([...pieces, ARCHIVE_END])
 }
 
-/** Restores an archive; `folder` holds the migrations of another version. */
+/** Restores an archive; `folder` contains the migrations of another version. */
 export async function restoreInto(
   url: string,
   bytes: Buffer,

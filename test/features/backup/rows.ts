@@ -7,7 +7,7 @@ import type { FeatureRows } from '../../kit/feature-rows.ts'
 
 const DAMAGED: readonly [string, string] = [
   'test/features/backup/typed.test.ts',
-  'is called damage by a backup, and doctor names its table and the remedy',
+  'damage found by a backup is reported by doctor with its table and the remedy',
 ]
 
 export const ROWS: FeatureRows = {
@@ -15,12 +15,18 @@ export const ROWS: FeatureRows = {
   others: ['restore'],
   prints: () => [{ line: ['backup', '-'] }],
   commands: {
-    'ls -l': ['test/features/backup/typed.test.ts', 'is a folder with backups from before a restore'],
-    'musette backup': ['test/features/backup/typed.test.ts', 'makes a backup with the new key'],
+    'ls -l': [
+      'test/features/backup/typed.test.ts',
+      'doctor reports a folder with backups from before a restore',
+    ],
+    'musette backup': [
+      'test/features/backup/typed.test.ts',
+      'after a new key the printed command makes a backup',
+    ],
     'musette restore': DAMAGED,
     'mv ${': [
       'test/features/backup/typed.test.ts',
-      'of damaged files restores the newest backup in their place, or begins anew where there is none',
+      'the remedy for damaged files restores the newest backup, or starts empty without one',
     ],
   },
   plain: ['features/backup/archive/write-backup.ts: table.name', 'features/backup/state.ts: own'],
@@ -43,7 +49,7 @@ backup_disk_full | ${run('backup', '1 second', 'failed')}; update training.sync_
 backup_no_room | ${run('backup', '1 second', 'failed')}; update training.sync_runs set error_code = 'backup_no_room' where outcome = 'failed' | the last one was made | df -h ${folder}
 backup_gone | in an empty folder ${run('backup', '0 seconds', 'done')} | the folder holds no backup of this database | musette backup ${folder}/none/by-hand.tar
 backup_late | every moment | and one is due every 0.0 s | ${byHand}
-backup_unproved | ${run('backup-verify', '1 second', 'failed')} | could not be (failed) | ${verify}
+backup_unproved | ${run('backup-verify', '1 second', 'failed')} | the last restore and comparison of a backup failed (failed) | ${verify}
 backup_unproved | ${without('backup-verify')}; ${run('backup-verify', '22 days', 'done')} | no backup has been restored and compared for 22 d | ${verify}`
   },
   elsewhere: ['backups_of_others', 'key_beside_backups'],

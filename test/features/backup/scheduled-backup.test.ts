@@ -27,7 +27,7 @@ describe('scheduled backups', () => {
   const rig = openForAll(() => {
     dir = join(folder.path, 'backups')
     const env = { MUSETTE_BACKUP_DIR: dir, MUSETTE_BACKUP_EVERY: '1h', MUSETTE_BACKUP_KEEP: '3' }
-    // Without a key file none lies beside the backups.
+    // Without a key file, no key lies beside the backups.
     const key = { MUSETTE_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') }
     return openRig({ activities: 2, env: { ...env, ...key } })
   })
@@ -44,7 +44,7 @@ describe('scheduled backups', () => {
     rig.sql`select kind, outcome, error_code, bytes from training.sync_runs where resource = ${resource} order by run_id`
   const status = async () => (await findStatus(rig.app)).features.backup
 
-  it('are named by time, with a row and their size, and not repeated at a restart, nor made by two processes at once', async () => {
+  it('are named by time, have a row, and are made once across restarts and processes', async () => {
     const made = await backUpAt(0)
     const done = { kind: 'schedule', outcome: 'done', error_code: null, bytes: String(made?.bytes) }
     expect(await backUpAt(0.4)).toBeUndefined()
@@ -52,11 +52,11 @@ describe('scheduled backups', () => {
     expect([await readdir(dir), (await stat(dir)).mode & 0o777]).toEqual([[own('20240131T060000Z')], 0o700])
     expect(await runs()).toEqual([done])
     expect(await diagnose('backups', rig.app)).toMatchObject([
-      { state: 'ok', found: expect.stringMatching(/made .* ago, \d+ kB; none was restored/) },
+      { state: 'ok', found: expect.stringMatching(/made .* ago, \d+ kB; none has been restored/) },
     ])
   })
 
-  it('are kept up to their number; other files stay', async () => {
+  it('are kept up to the configured number; other files stay', async () => {
     const part = '01234567-89ab-cdef-0123-456789abcdef.part'
     const mine = [`holiday.tar.${part}`, 'musette-before-the-move.tar']
     const ahead = [own('20280101T000000Z'), own('20280102T000000Z')]
@@ -70,7 +70,7 @@ describe('scheduled backups', () => {
     for (const name of [...mine, ...ahead]) await rm(join(dir, name))
   })
 
-  it('of other databases are not removed, counted or verified', async () => {
+  it('neither remove, count nor verify the backups of other databases', async () => {
     const others = [
       ...['musette-20230101T000000Z-00000000.tar', 'musette-20240131T093000Z-00000000.tar'],
       ...['musette-20230101T000000Z.tar', 'musette-20300101T000000Z-00000000.tar'],
@@ -78,7 +78,7 @@ describe('scheduled backups', () => {
     ].sort()
     for (const name of others) await writeFile(join(dir, name), 'of another database')
     expect(await status()).toMatchObject({ file: join(dir, own('20240131T090000Z')) })
-    // One of them is younger than half of the interval, and stands for none of this database.
+    // A foreign backup is younger than half the interval, but does not count for this database.
     await backUpAt(3.6)
     const names = await readdir(dir)
     expect(names).toEqual(expect.arrayContaining(others))
@@ -126,14 +126,16 @@ describe('scheduled backups', () => {
     await expect(verifyAt(7)).rejects.toMatchObject({ code: 'backup_damaged' })
     const failed = { outcome: 'failed', error_code: 'backup_damaged' }
     expect((await runs('backup-verify')).at(-1)).toMatchObject(failed)
-    const problem = expect.stringContaining('could not be (the backup is damaged')
+    const problem = expect.stringContaining(
+      'the last restore and comparison of a backup failed (the backup is damaged',
+    )
     expect(await status()).toMatchObject({ code: 'backup_unproved', problem })
     await writeFile(newest, whole)
-    // After a failure the next day's is not too early.
+    // After a failure, a comparison on the next day is not too early.
     expect(await verifyAt(1)).toMatchObject({ bytes: whole.length })
   })
 
-  it('that fail leave the old ones', async () => {
+  it('remove no old backup if they fail', async () => {
     const before = await readdir(dir)
     const config = readConfig({ MUSETTE_BACKUP_DIR: join(dir, own('20240131T090000Z')) })
     const failing = writeScheduledBackup({ ...rig.app, config }, at(9))
@@ -143,7 +145,7 @@ describe('scheduled backups', () => {
   })
 
   it.each(['000', '022', '077'])(
-    'are for their owner only, as is a new folder, under umask %s',
+    'are readable by their owner only, like a new folder, under umask %s',
     async (octal) => {
       await rm(dir, { recursive: true })
       const umask = process.umask(octal)
@@ -159,7 +161,7 @@ describe('scheduled backups', () => {
     },
   )
 
-  it('replace and remove no file behind a link, whatever its name', async () => {
+  it('neither replace nor remove a file behind a link, whatever its name', async () => {
     const victim = join(folder.path, 'victim')
     await writeFile(victim, 'of somebody else')
     const part = '01234567-89ab-cdef-0123-456789abcdef.part'
@@ -173,7 +175,7 @@ describe('scheduled backups', () => {
     expect(await status()).toMatchObject({ file: join(dir, own('20240131T180000Z')) })
   })
 
-  it.runIf(canMount())('that cannot be removed keep none of the other old ones', async () => {
+  it.runIf(canMount())('are removed once too old, even if one of them cannot be removed', async () => {
     const [stuck = '', other = ''] = ['20230102T000000Z', '20230101T000000Z'].map((time) =>
       join(dir, own(time)),
     )
@@ -188,7 +190,7 @@ describe('scheduled backups', () => {
   })
 })
 
-describe('backups by default', () => {
+describe('default backups', () => {
   const rig = useRig({ activities: 1 })
   let dir: string
   let beganAt: number
@@ -226,7 +228,7 @@ describe('backups by default', () => {
     expect({ ...found, dir: found.dir && basename(found.dir), looks, compares }).toMatchObject(expected)
   })
 
-  it('are made once a week when the mirror is half a day old, compared at once, and told once; two stay', async () => {
+  it('are made weekly from half a day on, compared at once, and announced once; two stay', async () => {
     const app = embedded()
     const run = (days: number) => runJob(app, days)
     const told = () => rig.log.lines.filter(({ msg }) => String(msg).startsWith('made the first backup'))
@@ -245,13 +247,13 @@ describe('backups by default', () => {
     expect(state).toMatchObject({ state: 'ok' })
     expect(note).toMatchObject({ state: 'calm', run: 'musette key export' })
     expect(note?.found).toContain('are on one disk, and are lost or stolen together')
-    // Each one, also when another was compared in the same week.
+    // Each backup is compared, even if another one was compared in the same week.
     await runJob(embedded({ MUSETTE_BACKUP_EVERY: '1d' }), 1.8)
     expect(await verified()).toHaveLength(2)
     for (const days of [2, 6, 8.4]) await run(days)
     expect(await names()).toHaveLength(2)
     expect(await verified()).toHaveLength(3)
-    // None is removed while the newest could not be restored.
+    // No backup is removed while the newest one could not be restored.
     await rig.rows("update training.sync_runs set outcome = 'failed' where resource = 'backup-verify'")
     await writeScheduledBackup(app, at(15))
     expect(await names()).toHaveLength(3)
@@ -261,11 +263,14 @@ describe('backups by default', () => {
     expect(told()).toHaveLength(1)
   }, 120_000)
 
-  it.runIf(canMount())('need room for the file and for its comparison, else a warning is all', async () => {
+  it.runIf(canMount())('only log a warning if the file and its comparison lack room', async () => {
     const small = await openSmallDisk(100)
     const app = embedded({ MUSETTE_DATA_DIR: small })
     expect(await runJob(app, 40)).toBeUndefined()
-    expect(rig.log.lines.at(-1)).toMatchObject({ level: 'warn', msg: expect.stringContaining('are free at') })
+    expect(rig.log.lines.at(-1)).toMatchObject({
+      level: 'warn',
+      msg: expect.stringContaining(' free, but a verified backup needs up to '),
+    })
     const found = expect.stringContaining('a verified backup needs up to')
     const warning = { state: 'warning', found, run: `df -h ${small}/backups` }
     expect(await diagnose('backups', app)).toMatchObject([warning])

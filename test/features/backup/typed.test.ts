@@ -16,7 +16,7 @@ import { doctor, openDamagedCopy, openSignedIn, type, typeVerb } from '../../pro
 
 const rig = openForAll(openSignedIn)
 
-it('is called damage by a backup, and doctor names its table and the remedy', async () => {
+it('damage found by a backup is reported by doctor with its table and the remedy', async () => {
   const dir = join(rig.dataDir, 'newest')
   await mkdir(dir)
   const archive = join(dir, 'musette-20260131T060000Z-00000000.tar')
@@ -48,7 +48,7 @@ it('is called damage by a backup, and doctor names its table and the remedy', as
   )
 })
 
-it('of damaged files restores the newest backup in their place, or begins anew where there is none', async () => {
+it('the remedy for damaged files restores the newest backup, or starts empty without one', async () => {
   const made = await openForTest(openMade())
   await truncate(join(made.path, 'postgres/global/pg_control'), 100)
   const env = { MUSETTE_DATA_DIR: made.path, MUSETTE_BASE_URL: rig.env.MUSETTE_BASE_URL ?? '' }
@@ -71,7 +71,7 @@ it('of damaged files restores the newest backup in their place, or begins anew w
   expect(await readdir(made.path)).toContain('postgres.damaged')
 })
 
-it('is a folder with backups from before a restore', async () => {
+it('doctor reports a folder with backups from before a restore', async () => {
   const dir = join(rig.dataDir, 'earlier')
   const earlier = join(dir, 'musette-20240131T060000Z-00000000.tar')
   await mkdir(dir)
@@ -84,7 +84,7 @@ it('is a folder with backups from before a restore', async () => {
   expect(await shared()).toMatchObject([{ state: 'ok' }])
 })
 
-it('makes a backup with the new key', async () => {
+it('after a new key the printed command makes a backup', async () => {
   const typing = { env: rig.env, cwd: rig.dataDir }
   const { stdout } = await rig.musette(['key', 'rotate'])
   const made = await typeVerb('musette backup', stdout, { ...typing, fill: { FILE: 'new.tar' } })
@@ -92,7 +92,7 @@ it('makes a backup with the new key', async () => {
   expect(await rig.musette(['backup', '--verify', 'new.tar'])).toMatchObject({ code: 0 })
 })
 
-it('of tables that this version does not know is refused, with a sentence that names the right version', async () => {
+it('a backup of unknown tables is refused with the name of the right version', async () => {
   const later = `insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')`
   for (const [open, change, sentence] of [
     [() => openTestDatabase(), later, 'was made by a newer musette, 9.8.7; install that version'],
@@ -113,7 +113,7 @@ it('of tables that this version does not know is refused, with a sentence that n
 })
 
 it.runIf(canMount())(
-  'on a disk that is full ends with 4, and leaves the older file and nothing else',
+  'a backup on a full disk exits 4 and leaves only the older file',
   async () => {
     const disk = await openSmallDisk(1)
     const path = join(disk, 'mirror.tar')
@@ -128,7 +128,7 @@ it.runIf(canMount())(
   180_000,
 )
 
-it('on a terminal a restore shows its progress in rows, and asks for the key of its logins, typed from paper', async () => {
+it('a restore on a terminal shows its progress in rows and asks for the paper key', async () => {
   const onTerminal = (args: string[], more: Record<string, string> = {}) =>
     startOnTerminal([distPath('main.js'), ...args], {
       cwd: rig.dataDir,

@@ -11,7 +11,7 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { backUpToMemory, contentOf, fill, restoreInto } from './rig.ts'
 
-describe('a backup that is verified', () => {
+describe('verifying a backup', () => {
   const source = openForAll(openTestDatabase)
   const folder = openForAll(() => openTempDir('verify'))
   let whole: Buffer
@@ -26,7 +26,7 @@ describe('a backup that is verified', () => {
       env: { DATABASE_URL: source.url, MUSETTE_DATA_DIR: join(folder.path, 'data') },
       cwd: folder.path,
     })
-  /** Waits until these databases of a verification are there alone; other tests have theirs for some seconds. */
+  /** Waits until only these verification databases are left; other tests have theirs for some seconds. */
   const expectLeft = (names: string[]) =>
     eventually(async () => {
       const query = `select datname from pg_database
@@ -35,7 +35,7 @@ describe('a backup that is verified', () => {
       return JSON.stringify(found) === JSON.stringify(names)
     })
 
-  it('is restored and compared without a change of the database, and removed', async () => {
+  it('restores and compares it beside the database and removes the copy', async () => {
     const [old, young] = [`${Date.now() - 7_200_000}_ab`, `${Date.now()}_cd`].map(
       (end) => `musette_verify_${end}`,
     )
@@ -47,14 +47,14 @@ describe('a backup that is verified', () => {
     expect(good.stdout).toMatch(/^musette\.tar: \d+ tables with 6,\d+ rows of 20\S+, each as it was written/)
     expect(await contentOf(source.url)).toEqual(before)
     expect(await readdir(folder.path)).toEqual(['musette.tar'])
-    // Remains of a verification that was killed are removed, and none in use.
+    // A killed verification's database is removed; one that is in use stays.
     await expectLeft([String(young)])
   })
 
-  it('is refused when its restored rows differ from its content', async () => {
+  it('fails if the restored rows differ from the archive', async () => {
     const target = await openTestDatabase()
     onTestFinished(() => target.close())
-    // A type that gives every value blanks at its end.
+    // A type that pads every value with blanks.
     await queryOnce(target.url, 'alter table training.raw_documents alter column sha256 type char(9)')
     await expect(restoreInto(target.url, whole, { compare: true })).rejects.toMatchObject({
       code: 'backup_differs',
@@ -62,7 +62,7 @@ describe('a backup that is verified', () => {
     })
   })
 
-  it('uses an embedded Postgres where no database can be created, and removes the files of a killed one', async () => {
+  it('uses an embedded Postgres if it may create no database, and removes killed ones', async () => {
     const role = `small_${Date.now()}`
     await queryOnce(source.url, `create role ${role} login password 'x' nocreatedb`)
     onTestFinished(async () => void (await queryOnce(source.url, `drop role ${role}`)))
