@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module'
 
 // Loaded before the program by NODE_OPTIONS: kills the process, as a power cut would, at the second `open` or `rename` of a staged file.
 
-/** Returns the path of a file that is reached through an open folder. */
+/** Returns the path of a file that is opened relative to an open folder. */
 const pathOf = (path) => String(path).replace(/^\/proc\/self\/fd\/\d+/, (folder) => readlinkSync(folder))
 
 let count = 0

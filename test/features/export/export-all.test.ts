@@ -10,7 +10,7 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 
 const HIVE = 'hive_partitioning = true, filename = true'
 
-/** A FIT file with one of each kind of its rows. */
+/** A FIT file with a row in each of its tables. */
 const FIT_FILE = [
   `insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at, state, attempts)
      select account_id, 'content', 'ride.fit', 5000000000, '2025-03-04T05:06:07Z', 'mirrored', 3 from training.accounts`,
@@ -30,7 +30,7 @@ const FIT_FILE = [
 const OF_ACTIVITY = 'join training.activities using (activity_id)'
 const LISTS =
   '(select content_id, to_json(offsets_s)::text as offsets_s, to_json("values")::text as "values" from training.fit_fields) f'
-/** The columns of a table that are compared, and where Postgres has them. */
+/** The compared columns of each table, and their source in Postgres. */
 const TABLES: ReadonlyArray<[table: string, columns: string, from: string]> = [
   ['activities', 'path, xss, sample_count, absent_since is null as listed', 'training.activities'],
   ['power_curves', 'path, duration_s, watts::float8 as watts', `training.power_curves ${OF_ACTIVITY}`],
@@ -79,7 +79,7 @@ describe('an export of the whole history', () => {
     const manifest = JSON.parse(await readFile(join(from, 'musette-export.json'), 'utf8'))
     return manifest.files as Record<string, { fingerprint: string; rows: number; bytes: number }>
   }
-  /** The files that a second export writes, and no other. */
+  /** Returns the files that a second export writes after a change. */
   const written = async (change: () => Promise<unknown>) => {
     const before = await places()
     await change()
@@ -96,7 +96,7 @@ describe('an export of the whole history', () => {
     return Object.fromEntries(await Promise.all(entries))
   }
 
-  it('has every sample by account and year, with the values of Postgres', async () => {
+  it('has every sample by account and year, with the values in Postgres', async () => {
     const sums = ['power', 'lat', 'tws'].map((field) => `sum(s.${field}::float8) as ${field}`).join(', ')
     const held = await rig.rows(
       `select a.name as account, date_part('year', v.started_at_local)::int as year, count(*)::int as samples,
@@ -110,16 +110,16 @@ describe('an export of the whole history', () => {
     expect(Number(held[0]?.samples)).toBeGreaterThan(500)
   })
 
-  it.each(TABLES)('has every row of %s, with the values of Postgres', async (table, columns, from) => {
+  it.each(TABLES)('has every row of %s, with the values in Postgres', async (table, columns, from) => {
     const order = columns.split(', ').map((_, index) => index + 1)
     const rows = await rig.rows(`select ${columns} from ${from} order by ${order}`)
     expect(await read(table, `${columns} FROM where account = 'default' order by ${order}`)).toEqual(rows)
     expect(rows.length).toBeGreaterThan(0)
   })
 
-  it('is readable by its owner only, whatever the umask', async () => {
+  it('is readable by its owner only, regardless of the umask', async () => {
     const made = join(folder.path, 'made')
-    // The file that says whose folder it is holds nothing of the rider, and other databases read it.
+    // Skip the file that claims the folder: it contains nothing of the rider, and other databases read it.
     const found = (await readdir(made, { recursive: true, withFileTypes: true })).filter(
       ({ name }) => name !== OWNER_FILE,
     )
@@ -131,7 +131,7 @@ describe('an export of the whole history', () => {
     }
   })
 
-  it('writes nothing without a change, and only the files of changed activities', async () => {
+  it('writes only the files of changed activities', async () => {
     expect(await written(async () => undefined)).toEqual([])
     const [ride] = await rig.sql`select path, to_char(started_at_local, 'YYYY') as year,
         to_char(started_at_local, 'YYYY-MM') as month
@@ -163,7 +163,7 @@ describe('an export of the whole history', () => {
     expect([{ ...exported, ...samples }]).toEqual(held)
   })
 
-  it('has accounts of any name, activities without a start or samples, and samples without a time, until these are removed', async () => {
+  it('has accounts of any name and activities without a start, samples or times', async () => {
     const names = ['a/b=%2F "ü" *', 'Twin', 'twin']
     for (const name of names) {
       await rig.sql`insert into training.accounts (name, base_url) values (${name}, 'https://service.test')`
@@ -177,7 +177,7 @@ describe('an export of the whole history', () => {
     }
     const mine = 'samples/account=default/mine.parquet'
     await writeFile(join(dir, mine), '')
-    // Six of each account, with those of its changes and totals.
+    // Six files per account, including those of its changes and totals.
     const counts = { written: names.length * 6, samples: names.length * 4, foreign: [mine] }
     expect(await run()).toMatchObject(counts)
     expect(rig.log.text()).toContain('Parquet files that do not belong to the export')
@@ -221,7 +221,7 @@ describe('an export of the whole history', () => {
          select activity_id, key, array[case jsonb_typeof(value) when 'number' then value::float8 end],
            case when jsonb_typeof(value) not in ('number', 'null') then jsonb_build_object('1', value) end
          from made, jsonb_each(${JSON.stringify(fields)}::jsonb)`
-    // Samples of three months, and the activities and changes of a year; each year to now has days of form. The last digit of a total
+    // Samples of three months, and the activities and changes of a year; form has a file for each year until now. The last digit of a total
     // depends on the order of the sum.
     const paths = await written(async () => undefined)
     expect(paths.filter((path) => !/^(form_by_day|totals)\//.test(path))).toHaveLength(sent.length + 2)
@@ -238,7 +238,7 @@ describe('an export of the whole history', () => {
     expect(found.map(({ extras }) => JSON.parse(String(extras)))).toEqual(known.map(Object.fromEntries))
   })
 
-  it('writes all files again for another version, also after one without checksums', async () => {
+  it('is written again by another version, even after a version without checksums', async () => {
     const path = join(dir, 'musette-export.json')
     const { checked_at: _, files: known, ...rest } = JSON.parse(await readFile(path, 'utf8'))
     const older = Object.entries(known as Awaited<ReturnType<typeof files>>).map(
@@ -250,7 +250,7 @@ describe('an export of the whole history', () => {
     expect(Object.keys(await files()).sort()).toEqual(Object.keys(known).sort())
   })
 
-  it('has an activity once when its local day moves to another year', async () => {
+  it('has an activity once after its local day moves to another year', async () => {
     const [ride] = await rig.sql`select activity_id from training.activities where sample_count > 1 limit 1`
     const [before] = await read('samples', 'count(*)::int as n FROM')
     await rig.sql`update training.activities set started_at_local = started_at_local - interval '20 years'
@@ -264,7 +264,7 @@ describe('an export of the whole history', () => {
     expect(await read('samples', 'count(*)::int as n FROM')).toEqual([before])
   })
 
-  it('is not written into a folder of other files, nor over a changed manifest', async () => {
+  it('is written neither into a folder of other files nor over a changed manifest', async () => {
     const photos = join(folder.path, 'photos')
     await mkdir(photos)
     await writeFile(join(photos, 'summer.jpg'), 'jpg')
@@ -278,7 +278,7 @@ describe('an export of the whole history', () => {
     expect(failed).toEqual({ outcome: 'failed', error_code: 'not_an_export' })
   })
 
-  it('is unchanged when the next one is stopped, and gets a missing file again', async () => {
+  it('stays unchanged if the next export is stopped, and regains a missing file', async () => {
     const stopped = AbortSignal.abort()
     await rm(join(dir, Object.keys(await files())[0] as string))
     const next = exportAll(rig.app, { dir, kind: 'schedule', signal: stopped })
@@ -287,7 +287,7 @@ describe('an export of the whole history', () => {
     expect(await run()).toMatchObject({ written: 1 })
   })
 
-  it('has each sample with its own fields, in order of time, over several row groups and queries', async () => {
+  it('has each sample in order with its own fields, across row groups and queries', async () => {
     await rig.sql`with made as (
          insert into training.activities (account_id, path, started_at, started_at_local, listed_at, wanted_at, sample_count)
          select min(account_id), 'long-' || n, timestamptz '2019-01-01T10:00Z' + make_interval(days => n),
@@ -322,7 +322,7 @@ describe('an export of the whole history', () => {
   })
 })
 
-// Sums of floating-point numbers depend on the order.
+// Sums of floating-point numbers depend on their order.
 function rounded(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [

@@ -35,7 +35,7 @@ const DIE = fileURLToPath(new URL('die-while-exporting.mjs', import.meta.url))
 const START = '2026-05-04T08:00:00Z'
 const ORIGINALS = 'originals/account=default/year=2026'
 
-describe('an export with FIT files and answers', () => {
+describe('an export with FIT files and responses', () => {
   const rig = openForAll(() => openRig({ activities: 4 }))
   const folder = openForAll(() => openTempDir('export-damage'))
   let dir: string
@@ -80,7 +80,7 @@ describe('an export with FIT files and answers', () => {
     await utimes(path, atime, mtime)
   }
 
-  it('holds the FIT files by date and name, and the answers, unchanged', async () => {
+  it('holds the unchanged FIT files, by date and name, and responses', async () => {
     const done = await musette(['export', '--all', '--to', dir, '--originals', '--raw'])
     expect(done).toMatchObject({ code: 0 })
     const names = (await readdir(join(dir, ORIGINALS))).sort().reverse()
@@ -98,7 +98,7 @@ describe('an export with FIT files and answers', () => {
     expect(answer).toHaveProperty('success', true)
   })
 
-  it('stays so in scheduled exports, which write only new content', async () => {
+  it('keeps both in scheduled exports, which write only new content', async () => {
     expect(await onSchedule()).toMatchObject({ written: 0, removed: 0 })
     await writeFile(join(folder.path, '1.fit'), makeRide({ start: START, seed: 3 }))
     expect(await musette(['upload', '1.fit'])).toMatchObject({ code: 0 })
@@ -107,7 +107,7 @@ describe('an export with FIT files and answers', () => {
     expect(names.filter((name) => /^2026-05-04T080000Z_1(?:_[0-9a-f]{12})?\.fit$/.test(name))).toHaveLength(2)
   })
 
-  it('has every other file when the stored body of one is damaged, and names that one', async () => {
+  it('names a file with a damaged stored body, and has every other file', async () => {
     const to = join(folder.path, 'without-one')
     const damage = `update training.fit_originals set body = decode(md5(content_id), 'hex'), encoding = 'gzip'
       where content_id = (select content_id from training.uploads where file_name = '1.fit' order by content_id limit 1) returning 1`
@@ -153,7 +153,7 @@ describe('an export with FIT files and answers', () => {
     expect(await run()).toMatchObject({ written: 0 })
   })
 
-  it('is compared without writing, and each differing file is named with the reason', async () => {
+  it('is compared without a write; each differing file is named with the reason', async () => {
     const checking = () => musette(['export', '--all', '--to', dir, '--check'])
     const whole = expect.stringMatching(/: \d+ files, each as it was written/)
     expect(await checking()).toMatchObject({ code: 0, stdout: whole })
@@ -207,7 +207,7 @@ describe('an export with FIT files and answers', () => {
     await rig.rows('drop table public.versions')
   })
 
-  it('of another database is refused by an export and by a check, without a change', async () => {
+  it('is refused unchanged by an export or a check of another database', async () => {
     await run()
     const listed = async () => {
       const names = (await readdir(dir, { recursive: true })).sort()
@@ -218,7 +218,7 @@ describe('an export with FIT files and answers', () => {
     const first = await rig.app.store.read(findIdentity)
     const refused = { code: 'folder_of_another', message: expect.stringContaining(first.identity) }
     await makeOther(rig.databaseUrl)
-    // Whether its hidden file was copied or not.
+    // With and without a copy of its hidden file.
     for (const _ of [1, 2]) {
       await expect(run()).rejects.toMatchObject(refused)
       await expect(check()).rejects.toMatchObject(refused)
@@ -229,7 +229,7 @@ describe('an export with FIT files and answers', () => {
     expect(await run()).toMatchObject({ written: 0 })
   })
 
-  it('is rewritten after a restore, and the old line is refused', async () => {
+  it('is rewritten after a restore, and refuses the old line', async () => {
     const total = (await run())?.files
     const [before] = await rig.rows('select line from training.database')
     await rig.rows(`select musette.begin_line('server')`)
@@ -246,10 +246,10 @@ describe('an export with FIT files and answers', () => {
     )
   })
 
-  it('notices a changed file, at once by its time, else when all files are read', async () => {
+  it('notices a changed file at once by its time, else at the next full read', async () => {
     const [path = ''] = Object.keys(await files()).filter((name) => name.startsWith('samples/'))
     const file = join(dir, path)
-    /** Damages the file after a check of all files at that time. */
+    /** Damages the file after a full check at that time. */
     const rotSince = async (checkedAt: Date) => {
       await rot(file)
       const manifest = join(dir, 'musette-export.json')
@@ -270,14 +270,14 @@ describe('an export with FIT files and answers', () => {
     expect(sum).toEqual({ n: (await files())[path]?.rows })
   })
 
-  describe('of a folder of its own', () => {
+  describe('in a folder of its own', () => {
     const namesIn = async (to: string) => {
       const query = `select distinct name from '${to}/activities/**/*.parquet' order by 1`
       return (await queryDuckDb(query)).map(({ name }) => name)
     }
     const samplesIn = (to: string) =>
       queryDuckDb(`select count(*)::int as n from '${to}/samples/**/*.parquet'`)
-    /** Exports it with this name of each activity; then all files are to be written anew, with another name. */
+    /** Exports with one name for each activity, then changes the name so that all files must be written again. */
     const begin = async (to: string) => {
       await rig.rows(`update training.activities set name = 'old'`)
       await run(to)
@@ -287,8 +287,8 @@ describe('an export with FIT files and answers', () => {
 
     it.each([
       ['while files are written', 'open', /^old$/],
-      ['while they are put in their places', 'rename', /^(old|new)$/],
-    ])('is whole when it is killed %s, and the next one completes it', async (_, moment, left) => {
+      ['while files are moved into place', 'rename', /^(old|new)$/],
+    ])('is complete after a kill %s, and the next export finishes it', async (_, moment, left) => {
       const to = join(folder.path, moment)
       await begin(to)
       const samples = await samplesIn(to)
@@ -296,7 +296,7 @@ describe('an export with FIT files and answers', () => {
       expect(await musette(['export', '--all', '--to', to], env)).toMatchObject({ signal: 'SIGKILL' })
       expect((await namesIn(to)).filter((name) => !left.test(String(name)))).toEqual([])
       expect(await samplesIn(to)).toEqual(samples)
-      // Postgres keeps the lock of a killed process until it notices that the process is gone.
+      // Postgres keeps the lock of a killed process until it notices the death of the process.
       await eventually(() => run(to))
       expect([await namesIn(to), await samplesIn(to)]).toEqual([['new'], samples])
       expect(await readdir(to)).not.toContain('.musette-staging')
@@ -327,7 +327,7 @@ describe('an export with FIT files and answers', () => {
     )
 
     it.each(sample(['activities', 'activities/account=default', '.musette-staging'], 1))(
-      'with %s as a link is not written there, until the command is typed',
+      'writes nothing through %s if it is a link, until the command is typed',
       async (step) => {
         const to = join(folder.path, step.replaceAll('/', '-'), 'history')
         await begin(to)
@@ -362,7 +362,7 @@ describe('an export with FIT files and answers', () => {
       },
     )
 
-    it('loses only the files of a stopped export in its folder for those', async () => {
+    it('loses only the staged files of a stopped export', async () => {
       const to = join(folder.path, 'staging')
       await begin(to)
       const staging = join(to, '.musette-staging')
@@ -380,7 +380,7 @@ describe('an export with FIT files and answers', () => {
       ])
     })
 
-    it.runIf(canMount())('is whole on a full disk, and completed when there is room', async () => {
+    it.runIf(canMount())('stays complete on a full disk, and is updated once there is room', async () => {
       const first = await openSmallDisk(1)
       await fillDisk(first, 16_384)
       const nothing = {

@@ -41,7 +41,7 @@ describe('an exported activity', () => {
   }
   const jsonOf = async (path: string): Promise<Exported> => JSON.parse(await textOf(path, 'json'))
 
-  it('has the samples of the service in each format, to the digits of the table, with NULL and fields without a column', async () => {
+  it('has all samples in each format, with full digits, NULL and fields without a column', async () => {
     let extras = 0
     for (const { path, started_at, detail } of await fetchTruth(rig.sandboxUrl)) {
       const id = await idOf(path)
@@ -75,7 +75,7 @@ describe('an exported activity', () => {
     expect(extras).toBeGreaterThan(1)
   })
 
-  it('keeps rare values: a path with quotes, infinities, fine times, missing times, and two samples at one time', async () => {
+  it('keeps quotes in paths, infinities, fine or missing times, and equal times', async () => {
     const path = await makeRareRide(rig, 'a "b", c')
     const [, ...lines] = (await textOf(path, 'csv')).trimEnd().split('\n')
     const before = `${await idOf(path)},"a ""b"", c",`
@@ -100,12 +100,12 @@ describe('an exported activity', () => {
       [new Date('2024-05-01T06:00:02.000Z'), -2.5, { note: ['x'], t: 1e-7 }],
       [new Date('2024-05-01T06:00:02.000Z'), null, { note: 'last', t: -0.5 }],
     ])
-    // The extra fields of two samples at one time stay apart after rows have moved.
+    // The extra fields of two samples at one time stay apart even after rows move.
     await rig.sql`update training.samples set power = power where t = '2024-05-01T06:00:02Z' and power is not null`
     expect((await jsonOf(path)).samples).toEqual(samples)
   })
 
-  it('waits for its reader without a limit, despite the limit of an idle transaction', async () => {
+  it('waits for its reader despite the timeout of idle transactions', async () => {
     const path = String((await fetchTruth(rig.sandboxUrl))[0]?.path)
     const show = 'show idle_in_transaction_session_timeout'
     const [seen] = await rig.app.store.read(async (tx) => {
@@ -117,13 +117,13 @@ describe('an exported activity', () => {
     expect(seen).toEqual({ idle_in_transaction_session_timeout: '0' })
   })
 
-  it('ends at the signal, between two pieces', async () => {
+  it('stops between two pieces when the signal aborts', async () => {
     const [ride] = await fetchTruth(rig.sandboxUrl)
     const stopped = AbortSignal.abort()
     await expect(bytesOf(String(ride?.path), 'csv', stopped)).rejects.toBe(stopped.reason)
   })
 
-  it('is not written without samples, with the reason', async () => {
+  it('is not written without samples, and states the reason', async () => {
     for (const [state, reason] of [
       ['wanted', 'run: musette sync'],
       ['awaiting_samples', 'fetch them again by itself'],
@@ -142,7 +142,7 @@ describe('an exported activity', () => {
   })
 })
 
-// The columns are `real` but for the position: numbers are the same when they name the same such number.
+// All columns except the position are `real`: numbers are equal if they round to the same float.
 function asHeld(field: string, value: unknown): unknown {
   if (value === null || value === undefined || value === '') return null
   return field === 'lat' || field === 'lng' ? Number(value) : Math.fround(Number(value))
@@ -162,7 +162,7 @@ function fromCsv(line: string): unknown[] {
   return fromExport(Object.fromEntries(HEADER.split(',').map((name, index) => [name, cells[index]])))
 }
 
-/** The fields of a sample that have no column, each NULL where only other samples have it. */
+/** The fields of a sample that have no column; NULL if only other samples have the field. */
 function extrasOf(sample: Record<string, unknown>, fields: ReadonlySet<string>): Record<string, unknown> {
   return Object.fromEntries([...fields].map((field) => [field, sample[field] ?? null]))
 }

@@ -30,7 +30,7 @@ describe('the daemon with a folder for the export', () => {
     return diagnose('export', { ...rig.app, config })
   }
 
-  it('has a schedule when there is a folder for it', async () => {
+  it('exports on a schedule', async () => {
     const every = async (env: Record<string, string>) =>
       (await loadCatalog(readConfig(env), [exporting]))['export-history']?.schedule?.everyMs
     expect([await every({}), await every({ MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h' })]).toEqual([
@@ -39,7 +39,7 @@ describe('the daemon with a folder for the export', () => {
     ])
   })
 
-  it('shows a failed export in its row, doctor and error, and recovers', async () => {
+  it('shows a failed export in its row, in doctor and as an error, and recovers', async () => {
     expect(await readGauges()).toEqual([{ values: { musette_export_age_seconds: null } }])
     await writeFile(dir, 'a file in the place of the folder')
     const message = expect.stringContaining(dir)

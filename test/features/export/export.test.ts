@@ -28,7 +28,7 @@ describe('musette export', () => {
     expect(JSON.parse(json.stdout).samples).toHaveLength(csv.stdout.trimEnd().split('\n').length - 1)
   })
 
-  it('ends quietly when its reader stops', async () => {
+  it('exits without an error when its reader stops', async () => {
     const command = `("${process.execPath}" "${distPath('main.js')}" export ${path} --format json; echo "code $?" >&2) | head -c 9`
     const env = { PATH: process.env.PATH, ...rig.env }
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], { env })
@@ -36,7 +36,7 @@ describe('musette export', () => {
     expect(stderr).toBe('code 0\n')
   })
 
-  it('refuses an unknown activity, account or format with the exit code and the command to type', async () => {
+  it('refuses an unknown activity, account or format with the command to type', async () => {
     const unknown = await rig.musette(['export', 'nowhere'])
     expect(unknown).toMatchObject({ code: 2, stdout: '' })
     expect(unknown.stderr).toContain('has no activity nowhere; to list the paths, run: musette sql')
@@ -46,10 +46,10 @@ describe('musette export', () => {
     expect(format.stderr).toContain('csv, json, parquet, fit')
   })
 
-  it('writes the whole history into a folder, reports it, and refuses contradicting options', async () => {
+  it('writes the whole history into a folder, and refuses contradicting options', async () => {
     const first = await rig.musette(['export', '--all', '--format', 'parquet', '--to', 'history'])
     expect(first).toMatchObject({ code: 0, stdout: '' })
-    // On a slow machine there are lines about the progress before it.
+    // On a slow machine, progress lines come before it.
     expect(first.stderr).toMatch(
       /^musette: history: (\d+) of \1 files written \([\d,]+ samples, \d+\.\d MB\), 0 unchanged$/m,
     )
@@ -94,7 +94,7 @@ describe('musette export', () => {
     expect(await rig.musette(run)).toMatchObject({ code: 0, stdout: expect.stringContaining('<Trackpoint>') })
   })
 
-  it('ends with 4 while another process exports', async () => {
+  it('exits 4 while another process exports', async () => {
     const held = await openHold(
       rig.databaseUrl,
       'lock table musette.lock_export in share update exclusive mode',

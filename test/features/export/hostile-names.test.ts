@@ -10,7 +10,7 @@ import { canFold, openFoldedDisk } from '../../kit/folded-disk.ts'
 import { openForTest } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
-/** Paths, and names of rides, as no service sends them. */
+/** Paths and names of rides that no real service sends. */
 const HOSTILE = [
   '../../../tmp/x',
   '../x',
@@ -55,7 +55,7 @@ describe('paths and names of a hostile service', () => {
         'gpx',
         'select count(*)::int as n from training.activities where sample_count > 0 and start_lat is not null',
       ],
-    ] as const)('each get a file of their own below %s, and none outside', async (kind, count) => {
+    ] as const)('each get their own file below %s, and none outside it', async (kind, count) => {
       const { path } = await openForTest(openDisk())
       const dir = join(path, 'a', 'b', 'history')
       expect(await run(dir, [kind])).toMatchObject({ skipped: [] })
@@ -76,7 +76,7 @@ describe('paths and names of a hostile service', () => {
     })
   })
 
-  it('that an earlier version left in a manifest are removed by the next export', async () => {
+  it('left in a manifest by an earlier version are removed by the next export', async () => {
     const { path } = await openForTest(openTempDir('spoiled'))
     const dir = join(path, 'history')
     await run(dir, [])

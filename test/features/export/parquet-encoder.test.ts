@@ -30,7 +30,7 @@ const AS_NUMBERS = `select whole, single, double, none,
     case when isfinite(moment) then (extract(epoch from moment) * 1000000)::float8 end as moment,
     (extract(epoch from wall) * 1000000)::float8 as wall, text from (${QUERY}) q`
 
-/** Values as numbers and texts; bounds of the same kinds. */
+/** Converts bigints to numbers and undefined to null. */
 const plain = (value: unknown) => (typeof value === 'bigint' ? Number(value) : (value ?? null))
 
 function openThread(script?: string) {
@@ -40,7 +40,7 @@ function openThread(script?: string) {
 }
 
 describe('a Parquet file of a query', () => {
-  it('has every value in its place over several row groups, each with the bounds of times and whole numbers', async () => {
+  it('has every value in its row across row groups, and bounds of times and integers', async () => {
     const { store } = await openTestStore()
     const { encode } = openThread()
     const pieces: Uint8Array[] = []
@@ -81,7 +81,7 @@ describe('a Parquet file of a query', () => {
     }
   })
 
-  it('is given up with the command to type when the thread that encodes it dies', async () => {
+  it('fails with the command to type if the encoder thread dies', async () => {
     const { store } = await openTestStore()
     const folder = await openTempDir('encoder-thread')
     onTestFinished(() => folder.close())

@@ -13,7 +13,7 @@ import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 const NAME = 'A <b> & "c"\u0001 ]]> \u{1f6b4}/1'
-/** Samples by their second: 30 and 60 follow a pause, 2 has no position, 61 has values that the schemas do not take. */
+/** Samples by their second: 30 and 60 follow a pause, 2 has no position, 61 has values that the schemas do not allow. */
 const SAMPLES = `(0, 47.4000001, 8.5, 400.3, 120, 90, 250, 0), (1, 47.4001, 8.50000000001, 400.1, 120.4, 90, 251.5, 7.3),
   (2, 0, 0, null, 121, null, null, 15), (3, 1e-7, 180, -3, null, 0, 0, 22), (30, 47.41, 8.51, 1, 130, 91, 200, 30),
   (60, 47.42, 8.52, 1, 131, 92, 201, 40), (61, 47.43, 8.53, 'Infinity', 0, 300, -4, 50)`
@@ -40,7 +40,7 @@ const ROWS = [
   `insert into training.fit_records (file_id, position, t, temperature) select file_id, 1, '2025-06-01T08:00:01.2Z', 21
      from training.fit_files where content_id = 'odd'`,
 ]
-/** Another ride of the same second, whose name differs in case. */
+/** Another ride in the same second, whose name differs in case. */
 const TWIN = `with made as (
     insert into training.activities (account_id, path, name, activity_type, listed_at, wanted_at, started_at, started_at_local,
         elapsed_s, sample_count, recorded_from, start_lat, start_lng, detail_state)
@@ -48,7 +48,9 @@ const TWIN = `with made as (
         detail_state from training.activities where path = 'odd' returning activity_id, recorded_from)
   insert into training.samples (activity_id, t, lat, lng) select activity_id, recorded_from, 47, 8 from made returning 1`
 
-/** The children of each element in their order, and the texts of those without, as the schemas of GPX 1.1, TCX 2 and their extensions say. */
+/**
+ * The children of each element in order, and the texts of elements without children, by the schemas of GPX 1.1, TCX 2 and their extensions.
+ */
 const SCHEMA: Readonly<Record<string, RegExp>> = {
   gpx: /^metadata trk$/,
   metadata: /^name( time)?$/,
@@ -73,7 +75,7 @@ const WHOLE = /^(gpxtpx:hr|gpxtpx:cad|pwr:PowerInWatts|Calories|Value|Cadence|ns
 const TIME = /^(time|Time|Id)$/
 const FREE = /^(name|desc|type|Notes|Intensity|TriggerMethod)$/
 
-/** Reads XML strictly: returns each element without children with its text, and fails for what a schema does not allow. */
+/** Reads XML strictly: returns each element without children with its text, and fails on anything that a schema does not allow. */
 function readXml(xml: string): Array<[name: string, text: string]> {
   const open: Array<{ name: string; children: string[]; text: string }> = [
     { name: '', children: [], text: '' },
@@ -135,7 +137,7 @@ describe('a track of an activity', () => {
     return (name: string) => leaves.filter(([leaf]) => leaf === name).map(([, text]) => text)
   }
 
-  it('is valid GPX, with pauses as segments, exact positions, escaped text, and nothing that the schema does not take', async () => {
+  it('is valid GPX with pauses as segments, exact positions and escaped text', async () => {
     const xml = await track('gpx')
     const of = textsOf(xml)
     expect(of('@').map(Number)).toEqual(PLACES.flat())
@@ -154,7 +156,7 @@ describe('a track of an activity', () => {
     expect(xml.match(/<trkseg>/g)).toHaveLength(4)
   })
 
-  it('is valid TCX, with the seconds without a position, the sums of the lap and power', async () => {
+  it('is valid TCX with seconds without a position, the sums of the lap, and power', async () => {
     const xml = await track('tcx')
     const of = textsOf(xml)
     expect(of('Time')).toHaveLength(7)
@@ -171,7 +173,7 @@ describe('a track of an activity', () => {
     expect(xml).toContain('Sport="Biking"')
   })
 
-  it('is a GeoJSON feature of lines, each with two positions or more', async () => {
+  it('is a GeoJSON feature of lines with at least two positions each', async () => {
     const feature = JSON.parse(await track('geojson'))
     expect(feature).toMatchObject({ type: 'Feature', properties: { name: NAME, sport: 'cycling' } })
     const { coordinates } = feature.geometry
@@ -227,7 +229,7 @@ describe('a track of an activity', () => {
     await rig.rows('delete from training.activities where path = $1 returning 1', [path])
   })
 
-  it.runIf(runsWith(findBinary(['gpsbabel'])))('is read by gpsbabel as it is', async () => {
+  it.runIf(runsWith(findBinary(['gpsbabel'])))('is read by gpsbabel unchanged', async () => {
     for (const [format, reader] of [
       ['gpx', 'gpx'],
       ['tcx', 'gtrnctr'],
@@ -243,7 +245,7 @@ describe('a track of an activity', () => {
     }
   })
 
-  it('of an activity without positions is TCX, and a sentence that says so in place of the others', async () => {
+  it('of an activity without positions exists as TCX; other formats state the reason', async () => {
     await rig.rows(`update training.activities set start_lat = null where path = 'odd' returning 1`)
     const run = 'run: musette export odd --format tcx'
     for (const format of ['gpx', 'geojson'] as const)
@@ -262,7 +264,7 @@ describe('a track of an activity', () => {
   describe.each([
     ['any disk', true, () => openTempDir('tracks')],
     ['a disk that ignores case', canFold(), openFoldedDisk],
-  ] as const)('whose name changes or is that of another, on %s', (_, isThere, openDisk) => {
+  ] as const)('with a changed or shared name, on %s', (_, isThere, openDisk) => {
     const gpx = async (dir: string) => {
       const found = await readdir(dir, { recursive: true })
       return found.flatMap((name) => /2025-06-01T080000Z_(.*)\.gpx$/.exec(name)?.[1] ?? []).sort()
@@ -275,7 +277,7 @@ describe('a track of an activity', () => {
       ['Normal', 'NORMAL'],
       ['über', 'ÜBER'],
       ['Straße', 'STRASSE'],
-    ])('has its file after the change from %j to %j', async (before, after) => {
+    ])('has one file after a change from %j to %j', async (before, after) => {
       const { path } = await openForTest(openDisk())
       const dir = join(path, 'rides')
       const { signal } = new AbortController()
@@ -289,7 +291,7 @@ describe('a track of an activity', () => {
       expect(await all(['gpx'], dir)).toMatchObject({ written: 0, removed: 0 })
     })
 
-    it.runIf(isThere)('has a file of its own beside one whose name differs in case', async () => {
+    it.runIf(isThere)('has its own file beside a track with the same name in another case', async () => {
       const { path } = await openForTest(openDisk())
       const dir = join(path, 'rides')
       const { signal } = new AbortController()
@@ -304,7 +306,7 @@ describe('a track of an activity', () => {
     })
   })
 
-  it('stands in a folder by day and name, and is written again only when the activity has changed', async () => {
+  it('is named by day and name, and rewritten only if the activity changed', async () => {
     expect(await all()).toMatchObject({ files: 5, written: 5, removed: 0 })
     const [odd] = (await list()).filter((name) => name.includes('2025-06-01'))
     expect(odd).toBe('gpx/account=default/year=2025/2025-06-01T080000Z_A -b- & -c- ]]- \u{1f6b4}-1.gpx')
@@ -327,7 +329,7 @@ describe('a track of an activity', () => {
     expect(await all()).toMatchObject({ files: 4, written: 0, removed: 1 })
   })
 
-  it('does not mix with Parquet files in a folder, which each refuses of the other', async () => {
+  it('does not share a folder with Parquet files', async () => {
     await all([], 'history')
     await expect(all(['gpx'], 'history')).rejects.toThrow(
       /holds Parquet files; name another folder, or run: musette export --all --to /,
