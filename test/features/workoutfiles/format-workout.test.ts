@@ -30,7 +30,7 @@ const WORKOUT: SavedWorkout = {
   ],
 }
 
-/** The watts of each second, by the plain reading of the service's document. */
+/** The watts of each second, read naively from the service's document. */
 function wattsOf({ sets }: SavedWorkout): number[] {
   const watts: number[] = []
   const ride = (power: number | null, seconds: number | null) => {
@@ -58,7 +58,7 @@ function readBack(workout: SavedWorkout, format: 'zwo' | 'erg' | 'mrc' | 'fit') 
   return readFitWorkout(formatted.content as Uint8Array)
 }
 
-/** Half of the last digit that each format has, W. */
+/** Half of the last digit in each format, W. */
 const EXACT = { zwo: 0.001, erg: 0.005, mrc: 0.001, fit: 0.5 }
 
 const FORMATS = ['zwo', 'erg', 'mrc', 'fit'] as const
@@ -91,7 +91,7 @@ describe('a workout as a file', () => {
     fc.assert(property, { numRuns: RUNS })
   })
 
-  // Less than half a second is no step.
+  // A step shorter than half a second is dropped.
   const quarters = int(2, 400).map((count) => count / 4)
   const odd = fc.record({
     duration: quarters,
@@ -103,7 +103,7 @@ describe('a workout as a file', () => {
     { minLength: 1, maxLength: 8 },
   )
 
-  it('keeps its length in whole seconds, and each moment within half a second, in every format', () => {
+  it('keeps its length in whole seconds and each moment within 0.5 s in every format', () => {
     const eight = { ...WORKOUT, sets: [steady('x', 200, 10.5, 8)] }
     for (const format of FORMATS) expect(readBack(eight, format).watts, format).toHaveLength(84)
     const property = fc.property(fractions, (some) => {
@@ -127,7 +127,7 @@ describe('a workout as a file', () => {
     fc.assert(property, { numRuns: RUNS })
   })
 
-  it('keeps name, description and the names of its sets', () => {
+  it('keeps its name, its description and the names of its sets', () => {
     expect(readBack(WORKOUT, 'zwo')).toMatchObject({
       name: WORKOUT.name,
       description: 'Stay "seated" & [breathe].\nThen rest.',
@@ -189,14 +189,14 @@ describe('a workout as a file', () => {
     ['a count without end', { sets: [steady('x', 100, 1, 2_000_000_000)] }, 'more than 10000 steps'],
     ['a count below zero', { sets: [steady('x', 100, 1, -1)] }, 'without a possible power'],
     ['a year', { sets: [steady('x', 100, 86_400, 365)] }, 'longer than a week'],
-  ])('says why there can be none of a workout with %s', (_, change, reason) => {
+  ])('is not written for a workout with %s, with the reason', (_, change, reason) => {
     for (const format of WORKOUT_FORMATS) {
       const formatted = formatWorkout({ ...WORKOUT, ...change }, format)
       expect(formatted).toHaveProperty('problem', expect.stringContaining(reason))
     }
   })
 
-  it('has shares of FTP only where the FTP is known', () => {
+  it('has shares of FTP only if the FTP is known', () => {
     const workout = { ...WORKOUT, ftp: null }
     for (const format of ['zwo', 'mrc'] as const)
       expect(formatWorkout(workout, format)).toHaveProperty('problem', expect.stringContaining('FTP'))

@@ -37,7 +37,7 @@ export function readZwo(text: string, ftp: number): ReadWorkout {
   return { name: textOf('name'), description: textOf('description'), watts, texts }
 }
 
-/** Reads an ERG or MRC file as trainers do: straight lines between points of minutes; per cents are of `ftp`, W. */
+/** Reads an ERG or MRC file as trainers do: straight lines between points in minutes; percentages are of `ftp`, W. */
 export function readCourse(text: string, ftp = Number.NaN): ReadWorkout {
   const part = (name: string) => {
     const [, inner = ''] = text.split(`[${name}]\r\n`)
@@ -60,7 +60,7 @@ export function readCourse(text: string, ftp = Number.NaN): ReadWorkout {
   return { name: value('FILE NAME'), description: value('DESCRIPTION'), watts, texts }
 }
 
-/** The reader has a name for the value from which on watts are counted. */
+/** The reader names the value from which watts count. */
 function wattsOf(power: unknown): number {
   return power === 'wattsOffset' ? 0 : Number(power) - 1_000
 }

@@ -9,7 +9,7 @@ const MANIFEST = '.musette-workouts.json'
 const OWN = ['30-15 -hard- & short -3', 'Lunch Tempo', 'own0untitled0003']
 const filesOf = (...stems: string[]) => stems.flatMap((stem) => [`${stem}.erg`, `${stem}.zwo`]).sort()
 
-describe('the workout folder with every workout', () => {
+describe('a workout folder for every workout', () => {
   let scene: Scene
   let temp: TempDir
   let dir: string
@@ -35,7 +35,7 @@ describe('the workout folder with every workout', () => {
   const text = (name: string) => readFile(join(dir, name), 'utf8')
   const settings = (change: Record<string, unknown>) => scene.steer('PATCH', 'settings', change)
 
-  it('holds the own list and the workout of the day, each workout once, also while the service has no files of its own one', async () => {
+  it('holds the own list and the workout of the day, each workout once', async () => {
     expect(await names()).toEqual(filesOf(...OWN))
     await settings({ wotd_type: 'Forecast' })
     await scene.pollInfo()
@@ -50,7 +50,7 @@ describe('the workout folder with every workout', () => {
     expect(await names()).toEqual(filesOf(...OWN))
   })
 
-  it('puts the path before a name that several workouts have, in any order', async () => {
+  it('puts the path before a name that several workouts share, in any order', async () => {
     const before = await scene.sql`select path, name from training.workout_definitions`
     await scene.sql`update training.workout_definitions set name = case path when 'own0tempo0000001' then 'Tempo' else 'tempo' end
       where path in ('own0tempo0000001', 'own0vo2max000002')`
@@ -61,7 +61,7 @@ describe('the workout folder with every workout', () => {
       await scene.sql`update training.workout_definitions set name = ${name} where path = ${path}`
   })
 
-  it('writes nothing without a change, and keeps files that a person changed or made', async () => {
+  it('writes nothing without a change, and keeps the files that a person made or changed', async () => {
     const before = await Promise.all((await names()).map(text))
     await scene.pollWorkouts()
     expect(scene.log.lines.filter(({ msg }) => msg === 'workout folder updated')).toEqual([])
@@ -75,7 +75,7 @@ describe('the workout folder with every workout', () => {
     await scene.answer('^/oauth/workouts$', { success: true, workouts })
     await scene.pollWorkouts()
     const left = ['Lunch Tempo.erg', 'Mine.zwo', 'own0untitled0003.erg', 'own0untitled0003.zwo']
-    // Two of three workouts are gone: such a list is not accepted at once.
+    // Two of three workouts are missing; such a list is not accepted at once.
     expect(await names()).toEqual(expect.arrayContaining(left))
     await scene.sql`update training.workouts set absent_since = now() where path like 'own0%' and path <> 'own0untitled0003'`
     await scene.pollWorkouts()
@@ -84,7 +84,7 @@ describe('the workout folder with every workout', () => {
     await scene.heal()
   })
 
-  it('keeps the older file of a workout that can no longer be written, and says so once', async () => {
+  it('keeps the old file of a workout that can no longer be written, and logs this once', async () => {
     const before = await text('Lunch Tempo.zwo')
     await scene.sql`update training.workout_sets set power = null where path = 'own0tempo0000001'`
     for (const _ of [1, 2]) await scene.pollWorkouts()

@@ -39,9 +39,9 @@ describe('the workout folder', () => {
   /** Makes this the workout of the day, and polls. */
   const poll = async (name: string) => {
     await scene.heal()
-    // An answer with less than the last one is not accepted.
+    // A response with less than the last one is not accepted.
     await scene.sql`delete from training.training_info`
-    // One address for both formats; the sandbox serves what the address says.
+    // One URL for both formats; the sandbox serves the format in the URL.
     const url = `${scene.sandboxUrl}/oauth/workout-download/own0tempo0000001.erg`
     const wotd = { type: 'Scheduled', name, workoutId: Buffer.from(name).toString('hex'), url }
     await scene.answer('^/oauth/training_info$', { success: true, wotd })
@@ -58,7 +58,7 @@ describe('the workout folder', () => {
     await writeFile(join(dir, MANIFEST), JSON.stringify(manifest))
   }
 
-  it('holds the workout of the day in both formats, as they are in SQL, and one folder for each other account', async () => {
+  it('holds both formats of the workout of the day, and a folder per other account', async () => {
     await scene.steer('PATCH', 'settings', { wotd_type: 'Scheduled' })
     expect(await scene.pollInfo()).toMatchObject({ failed: 0 })
     const files = await scene.sql`select format, content from training.workout_files order by format`
@@ -75,7 +75,7 @@ describe('the workout folder', () => {
   })
 
   it.each(['000', '022', '077'])(
-    'can be read by everybody and changed by its owner only, under umask %s',
+    'is readable by everybody and writable by its owner only, under umask %s',
     async (octal) => {
       const umask = process.umask(octal)
       try {
@@ -94,7 +94,7 @@ describe('the workout folder', () => {
         )
       expect(await readdir(join(dir, 'second'))).toHaveLength(3)
       expect([await modesOf(true), await modesOf(false)]).toEqual([new Set([0o755]), new Set([0o644])])
-      // Nothing is touched while nothing changes.
+      // An unchanged poll writes nothing.
       const before = (await look()).map(({ ino, mtimeMs }) => [ino, mtimeMs])
       await scene.pollInfo()
       expect((await look()).map(({ ino, mtimeMs }) => [ino, mtimeMs])).toEqual(before)
@@ -105,28 +105,25 @@ describe('the workout folder', () => {
     ['a link', (path: string, victim: string) => symlink(victim, path), 'rm PATH'],
     ['a file', (path: string) => writeFile(path, 'mine'), 'mv PATH PATH.old'],
     ['a pipe', (path: string) => execFileSync('/usr/bin/env', ['mkfifo', path]), 'mv PATH PATH.old'],
-  ])(
-    '%s in the place of the folder of an account is left alone, until the command is typed',
-    async (_, plant, command) => {
-      const victim = join(temp.path, 'sub', 'victim')
-      await mkdir(victim, { recursive: true })
-      await writeFile(join(victim, '.musette-0123456789ab.tmp'), 'of somebody else')
-      await mkdir(dir)
-      await plant(join(dir, 'second'), victim)
-      await scene.steer('PATCH', 'settings', { wotd_type: 'Scheduled' })
-      const second = await scene.signIn('second')
-      await scene.pollInfo(second)
-      const [said] = scene.log.lines.filter(({ code }) => code === 'not_a_folder')
-      const run = String(said?.msg).split('; run: ')[1] ?? ''
-      expect(run).toBe(command.replaceAll('PATH', join(dir, 'second')))
-      execFileSync('sh', ['-c', run])
-      await scene.pollInfo(second)
-      expect(await names(join(dir, 'second'))).toHaveLength(2)
-      expect(await readdir(victim)).toEqual(['.musette-0123456789ab.tmp'])
-    },
-  )
+  ])('stays unwritten while %s takes its place, until the command is typed', async (_, plant, command) => {
+    const victim = join(temp.path, 'sub', 'victim')
+    await mkdir(victim, { recursive: true })
+    await writeFile(join(victim, '.musette-0123456789ab.tmp'), 'of somebody else')
+    await mkdir(dir)
+    await plant(join(dir, 'second'), victim)
+    await scene.steer('PATCH', 'settings', { wotd_type: 'Scheduled' })
+    const second = await scene.signIn('second')
+    await scene.pollInfo(second)
+    const [said] = scene.log.lines.filter(({ code }) => code === 'not_a_folder')
+    const run = String(said?.msg).split('; run: ')[1] ?? ''
+    expect(run).toBe(command.replaceAll('PATH', join(dir, 'second')))
+    execFileSync('sh', ['-c', run])
+    await scene.pollInfo(second)
+    expect(await names(join(dir, 'second'))).toHaveLength(2)
+    expect(await readdir(victim)).toEqual(['.musette-0123456789ab.tmp'])
+  })
 
-  it("removes yesterday's files, keeps every file that is not ours or that a person changed, and restores a lost one", async () => {
+  it('removes the files of yesterday, keeps foreign and edited files, and restores lost ones', async () => {
     await poll('Yesterday')
     await writeFile(join(dir, 'Mine.erg'), 'mine')
     await writeFile(join(dir, 'Yesterday.erg'), 'harder')
@@ -144,7 +141,7 @@ describe('the workout folder', () => {
     expect(await Promise.all(kept.map(text))).toEqual(['mine', 'harder'])
   })
 
-  it.runIf(canFold())('has the new name on a disk that ignores case when a workout is renamed', async () => {
+  it.runIf(canFold())('has the new name of a renamed workout on a case-insensitive disk', async () => {
     const disk = await openForTest(openFoldedDisk())
     await mkdir(join(temp.path, 'sub'))
     await symlink(disk.path, dir)
@@ -157,7 +154,7 @@ describe('the workout folder', () => {
     expect(await names(disk.path)).toEqual(['ROAD.ERG', 'Road (2).erg', 'Road.zwo'])
   })
 
-  it('never overwrites a file, a folder or a link of that name, and writes and removes nothing outside, with any name or manifest', async () => {
+  it('overwrites nothing foreign and touches nothing outside, with any name or manifest', async () => {
     await mkdir(join(dir, 'Ride (2).erg'), { recursive: true })
     await writeFile(join(dir, 'Ride.erg'), 'mine')
     await writeFile(join(temp.path, 'sub', 'elsewhere'), 'elsewhere')
@@ -177,15 +174,15 @@ describe('the workout folder', () => {
     expect(await names(temp.path)).toEqual(['sub'])
   })
 
-  it('recognizes our file after a crash', async () => {
+  it('recognizes our files after a crash', async () => {
     await poll('Ride')
-    // As it is noted beforehand: the content that is there and the one that will be.
+    // The manifest as after a crash: the current content and the next one.
     await changeManifest((manifest) => manifest['Ride.erg']?.sha256.unshift('0'.repeat(64)))
     await pollNone()
     expect(await names()).toEqual([])
   })
 
-  it('is logged once while it cannot be written, and SQL is complete', async () => {
+  it('is logged once if it cannot be written, and SQL stays complete', async () => {
     await mkdir(join(temp.path, 'sub'))
     await writeFile(dir, 'a file in its place')
     expect(await poll('A new one')).toMatchObject({ fetched: 2, failed: 1 })
@@ -198,7 +195,7 @@ describe('the workout folder', () => {
     expect(scene.log.lines.map(({ msg }) => msg)).toContain('workout folder works again')
   })
 
-  it('of another database is left alone, with one log line and the command to type', async () => {
+  it('of another database is not touched; one log line has the command to type', async () => {
     await poll('Mine')
     const before = await names()
     expect(before).toEqual(['Mine.erg', 'Mine.zwo'])

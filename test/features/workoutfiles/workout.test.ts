@@ -11,7 +11,7 @@ describe('musette workout', () => {
   })
   afterAll(() => rig.close())
 
-  it('lists mirrored workouts, and names the command before the first', async () => {
+  it('lists mirrored workouts, or names the command that fetches them', async () => {
     expect((await rig.musette(['workout', 'list'])).stderr).toContain('musette login')
     await rig.signIn()
     expect((await rig.musette(['workout', 'list'])).stdout).toContain('musette sync')
@@ -45,7 +45,7 @@ describe('musette workout', () => {
     expect(readFitWorkout(await readFile(join(folder, 'Easy Spin.fit'))).watts).toHaveLength(2_700)
   })
 
-  it('writes the own list into a folder, again only changes, and keeps files of a person', async () => {
+  it('writes the own list into a folder, then only changes, and keeps foreign files', async () => {
     const folder = join(rig.dataDir, 'all')
     const all = (format: string) =>
       rig.musette(['workout', 'export', '--all', '--format', format, '--to', folder])
@@ -62,7 +62,7 @@ describe('musette workout', () => {
     expect((await all('fit')).stderr).toContain('1 of 3 workouts written')
   })
 
-  it('says in one sentence what is wrong and what to type', async () => {
+  it('reports each mistake in one sentence with the command to type', async () => {
     const [file, kept] = [join(rig.dataDir, 'file'), join(rig.dataDir, 'kept')]
     await writeFile(file, '')
     for (const [line, sentence] of [
