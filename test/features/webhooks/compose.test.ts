@@ -17,11 +17,11 @@ const numbered = (count: number, letter = 'p') =>
 const WAITING = 'select from musette.webhook_waiting'
 
 describe('a new activity', () => {
-  it('is one message, once its samples and scores are here, followed by its breakthrough', async () => {
+  it('is one message after its samples and scores arrive, then one on its breakthrough', async () => {
     const { store, know, told } = await openScene()
     const accountId = await makeAccount(store)
     await list(store, { accountId, paths: ['p1'] })
-    // A daemon that starts before the change is read does not wait for it twice.
+    // A daemon that starts before the change is read does not record the wait twice.
     await know([HOME])
     expect(await rowsOf(store, WAITING)).toEqual([])
     expect(await told()).toEqual([])
@@ -35,16 +35,16 @@ describe('a new activity', () => {
       { event: 'breakthrough', data: broken },
     ]
     expect(await told()).toMatchObject(messages)
-    // An edit and a recalculation make no second one.
+    // An edit and a recalculation cause no second message.
     await mirror(store, { accountId, paths: ['p1'], name: 'Renamed' }, { xss: 81, breakthrough: 2 })
     expect(await told()).toMatchObject(messages)
   })
 
-  it('that had its samples before the first webhook was added is history, also while another transaction is open', async () => {
+  it('gets no message if its samples came before the first webhook', async () => {
     const { store, know, told } = await openScene([])
     const accountId = await makeAccount(store)
     await store.transaction(async (tx) => {
-      // A transaction with a number, of any database of the server, holds back what is settled.
+      // A transaction with a transaction ID, in any database of the server, holds back the settled changes.
       await tx.client.query('select pg_current_xact_id()')
       await mirror(store, { accountId, paths: ['before'] })
       await list(store, { accountId, paths: ['after'] })
@@ -56,7 +56,7 @@ describe('a new activity', () => {
 })
 
 describe('many activities at once', () => {
-  it('have a message each when up to five recent ones are seen together; others are one message', async () => {
+  it('get a message each if at most five are recent; other activities share one', async () => {
     const { store, told, url } = await openScene()
     const accountId = await makeSignedIn(store)
     await list(store, { accountId, paths: numbered(4) })
@@ -69,7 +69,7 @@ describe('many activities at once', () => {
     expect((await told()).slice(6)).toMatchObject([{ event: 'history.mirrored', data: { activities: 5 } }])
   })
 
-  it('are one message although they arrive one by one, recent ones included', async () => {
+  it('share one message even if they arrive one by one, including recent ones', async () => {
     const { store, told, sql } = await openScene()
     const accountId = await makeSignedIn(store)
     await list(store, { accountId, paths: numbered(20, 'recent') })
@@ -78,7 +78,7 @@ describe('many activities at once', () => {
     await sql`update training.activities set next_fetch_at = now() + interval '1 day' where path = 'last'`
     await sql`update training.activities set detail_state = 'failed' where path = 'broken'`
     await fetchAll(store, accountId)
-    // One activity is still wanted, so the backfill goes on; it does not wait for one that failed.
+    // One activity is still wanted, so the backfill continues; it does not wait for a failed activity.
     expect(await told()).toEqual([])
     await sql`update training.activities set next_fetch_at = null`
     await fetchAll(store, accountId)
@@ -86,7 +86,7 @@ describe('many activities at once', () => {
     expect(await told()).toMatchObject([{ event: 'history.mirrored', data }])
   })
 
-  it('that are recalculated are one message; a few edits are none', async () => {
+  it('share one message after a recalculation; a few edits get none', async () => {
     const { store, know, told, sql } = await openScene([])
     const accountId = await makeSignedIn(store)
     const paths = numbered(MANY)
@@ -104,11 +104,11 @@ describe('many activities at once', () => {
 })
 
 describe('a webhook', () => {
-  it('gets the events that it names, from its addition on', async () => {
+  it('gets the events in its list that follow its addition', async () => {
     const { store, know, told } = await openScene([HOME])
     const accountId = await makeAccount(store, 'second')
     await loseLogin(store, accountId, 'the refresh token was refused')
-    // Its change is read after the addition of the other webhook, and is from before.
+    // The change is read after the other webhook was added, but is older than it.
     await know([HOME, PHONE])
     const text = expect.stringMatching(/the refresh token was refused.*run: musette login second$/)
     const data = {
@@ -129,7 +129,7 @@ describe('a webhook', () => {
     ])
   })
 
-  it('that refused further messages gets none; removed from the file it loses its open ones, and begins again when it is back', async () => {
+  it('gets none after a 410; removed from the file it loses open messages, then starts anew', async () => {
     const { store, know, told, sql } = await openScene([HOME, PHONE])
     const accountId = await makeAccount(store)
     const lose = () => loseLogin(store, accountId)
@@ -151,8 +151,8 @@ describe('a webhook', () => {
   })
 })
 
-describe('what a person should know', () => {
-  it('a refused file comes with the reason; many in an hour share a message', async () => {
+describe('a message tells a person', () => {
+  it('why a file was refused; many refusals in an hour share a message', async () => {
     const { store, told } = await openScene()
     const accountId = await makeAccount(store)
     const refuse = (from: number, to: number) =>
@@ -180,7 +180,7 @@ describe('what a person should know', () => {
     expect((await told()).slice(6)).toMatchObject([{ data: { files: 1, file_name: null } }])
   })
 
-  it('events come in order, none older than three days, and a restore with the last unchanged number of the feed', async () => {
+  it('events in order, none older than three days, and a restore with the last valid number', async () => {
     const { store, told, url } = await openScene([HOME, PHONE])
     await makeAccount(store)
     const insert = (kind: string, detail: object, agoMs = 0) =>
@@ -210,7 +210,7 @@ describe('what a person should know', () => {
     for (const _ of [1, 2]) expect(await told()).toMatchObject(messages)
   })
 
-  it('a stale mirror and a failed backup are one message each, and one after recovery', async () => {
+  it('once of a stale mirror and of a failed backup, and once of each recovery', async () => {
     const { store } = await openScene()
     const accountId = await makeAccount(store)
     const account = { accountId, name: 'default' }
@@ -235,7 +235,7 @@ describe('what a person should know', () => {
       expected.push(...events)
       expect(await at(mirror, backup)).toEqual(expected)
     }
-    // Several processes see it at once.
+    // Several processes see the fault at once.
     await Promise.all(Array.from({ length: 4 }, () => at('wrong', 'well')))
     expect(await at('wrong', 'well')).toEqual([...expected, 'mirror.stale'])
   })

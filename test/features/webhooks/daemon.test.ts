@@ -45,7 +45,7 @@ describe('a daemon with webhooks', () => {
   const findEvent = (type: string) =>
     eventually(() => messages().find((message) => message.type === type), OFTEN)
 
-  it('sends a new activity with its scores, and the whole history before it in one message', async () => {
+  it('sends one message about a new activity and one about the whole earlier history', async () => {
     const mirrored = `select from training.activities where detail_state = 'mirrored'`
     await eventually(async () => (await rig.rows(mirrored)).length === ACTIVITIES, OFTEN)
     await eventually(async () => (await rig.rows('select from musette.webhook_waiting')).length === 0, OFTEN)
@@ -65,7 +65,7 @@ describe('a daemon with webhooks', () => {
     expect(types.filter((type) => type !== 'breakthrough')).toEqual(['activity.new', 'history.mirrored'])
   })
 
-  it('sends a lost login with the command to type, to the phone as well, after Postgres ended all connections', async () => {
+  it('sends a lost login with the command to type, even after Postgres ended all connections', async () => {
     const collecting = setInterval(collectGarbage, 250)
     onTestFinished(() => clearInterval(collecting))
     await rig.rows(END_CONNECTIONS)
@@ -77,8 +77,8 @@ describe('a daemon with webhooks', () => {
     expect(JSON.parse(got.text)).toMatchObject({ topic: 'topic', title: 'The login is lost', priority: 5 })
   })
 
-  it('shows deliveries in status, doctor and metrics, without an address', async () => {
-    // A receiver has a message before the daemon has recorded that it was delivered.
+  it('shows deliveries in status, doctor and metrics, without URLs', async () => {
+    // A receiver gets a message before the daemon records its delivery.
     const open = `select from musette.webhook_messages where state = 'open'`
     await eventually(async () => (await rig.rows(open)).length === 0, OFTEN)
     expect((await findStatus(rig.app)).features.webhooks).toMatchObject([
@@ -106,7 +106,7 @@ describe('a daemon with webhooks', () => {
   })
 })
 
-it('musette webhook test prints the answer, and its exit code says whether it was delivered', async () => {
+it('musette webhook test prints the response; its exit code says if it was delivered', async () => {
   const folder = await openTempDir('webhook-test')
   onTestFinished(() => folder.close())
   const good = await openTestReceiver((response) => response.writeHead(200).end('thanks'))
@@ -123,7 +123,7 @@ it('musette webhook test prints the answer, and its exit code says whether it wa
     [['good'], 0, /^good: delivered, HTTP 200, after \d+ ms; the answer is "thanks"\n$/],
     [['bad'], 3, /^bad: not delivered, HTTP 403/],
     [['away'], 4, /^away: not delivered/],
-    [['other'], 2, /there are: good, bad, away/],
+    [['other'], 2, /the file has: good, bad, away/],
     [['--json'], 5, /./],
     [[], 2, /MUSETTE_WEBHOOKS is not set/],
   ] as const) {

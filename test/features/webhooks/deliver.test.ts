@@ -38,7 +38,7 @@ async function open(conditions: () => Promise<[]> = async () => []) {
   return { store, sql, log, start }
 }
 
-/** Records messages for a webhook, one for each text. */
+/** Records one message for a webhook per text. */
 const tell = (
   store: Store,
   webhook: string,
@@ -56,7 +56,7 @@ const statesOf = (store: Store) =>
   rowsOf(store, 'select webhook, state, attempts, last_error from musette.webhook_messages order by number')
 
 describe('the messages of a webhook', () => {
-  it('are delivered once, in order, and logged without address, by several processes and after a crash', async () => {
+  it('are delivered once and in order across processes and a crash; no URL is logged', async () => {
     const { store, log, start } = await open()
     const { url, received } = await openTestReceiver()
     await store.transaction((tx) => recordWebhooks(tx, ['home']))
@@ -73,7 +73,7 @@ describe('the messages of a webhook', () => {
     expect(log.text()).not.toMatch(/hidden|127\.0\.0\.1/)
   })
 
-  it('are repeated with the same id until accepted; only those of the account wait', async () => {
+  it('are repeated with the same id until accepted; other accounts do not wait', async () => {
     const { store, log, start } = await open()
     const [first, second] = [await makeAccount(store), await makeAccount(store, 'second')]
     let isDown = true
@@ -114,32 +114,29 @@ describe('the messages of a webhook', () => {
 425 | waits
 429 | waits
 503 | waits`),
-  )(
-    'that the receiver alone answers with %s stays open, and a later one %s',
-    async (status = '', later = '') => {
-      const { store, start } = await open()
-      const { url, received } = await openTestReceiver((response, got) =>
-        response.writeHead(textOf(got) === 'a' ? Number(status) : 204).end(),
-      )
-      await start([makeWebhook(url)])
-      await tell(store, 'home', null, ['a', 'b'])
-      const count = (text: string) => received.filter((got) => textOf(got) === text).length
-      // A fault that needs a person passes all of them.
-      await tell(store, 'home', null, ['urgent'], 'login.lost')
-      await eventually(() => count('urgent') === 1)
-      await eventually(() => count('a') > 5)
-      const [first, second] = await statesOf(store)
-      expect([first?.state, second?.state]).toEqual(['open', later === 'passes' ? 'delivered' : 'open'])
-      expect(count('b')).toBe(later === 'passes' ? 1 : 0)
-      const said = { refused: later === 'passes' ? 1 : 0, last_event: 'activity.new', last_title: 'A test' }
-      expect((await store.read(findWebhookStates))[0]).toMatchObject({
-        ...said,
-        last_error: `HTTP ${status}`,
-      })
-    },
-  )
+  )('stay open after %s, and the next message %s', async (status = '', later = '') => {
+    const { store, start } = await open()
+    const { url, received } = await openTestReceiver((response, got) =>
+      response.writeHead(textOf(got) === 'a' ? Number(status) : 204).end(),
+    )
+    await start([makeWebhook(url)])
+    await tell(store, 'home', null, ['a', 'b'])
+    const count = (text: string) => received.filter((got) => textOf(got) === text).length
+    // An urgent message passes all of them.
+    await tell(store, 'home', null, ['urgent'], 'login.lost')
+    await eventually(() => count('urgent') === 1)
+    await eventually(() => count('a') > 5)
+    const [first, second] = await statesOf(store)
+    expect([first?.state, second?.state]).toEqual(['open', later === 'passes' ? 'delivered' : 'open'])
+    expect(count('b')).toBe(later === 'passes' ? 1 : 0)
+    const said = { refused: later === 'passes' ? 1 : 0, last_event: 'activity.new', last_title: 'A test' }
+    expect((await store.read(findWebhookStates))[0]).toMatchObject({
+      ...said,
+      last_error: `HTTP ${status}`,
+    })
+  })
 
-  it('are not lost by a receiver that refuses all of them, and come when it takes them', async () => {
+  it('survive a receiver that refuses all messages, and arrive once it accepts them', async () => {
     const { store, start } = await open()
     let status = 401
     const { url, received } = await openTestReceiver((response) => response.writeHead(status).end())
@@ -155,7 +152,7 @@ describe('the messages of a webhook', () => {
     expect(received.map(textOf).toSorted()).toEqual(texts)
   })
 
-  it('do not wait for another hanging receiver', async () => {
+  it('do not wait for another receiver that hangs', async () => {
     const { store, start } = await open()
     const hanging = await openTestReceiver(() => undefined)
     const { url, received } = await openTestReceiver()
@@ -164,7 +161,7 @@ describe('the messages of a webhook', () => {
     const undelivered = async () => (await statesOf(store)).filter(({ state }) => state === 'open')
     await eventually(async () => (await undelivered()).length === 3)
     expect(received).toHaveLength(3)
-    // The first message to the one that hangs is still under way: it fails after 10 s.
+    // The first message to the hanging receiver is still in flight; it fails after 10 s.
     expect(await undelivered()).toEqual(Array(3).fill(expect.objectContaining({ last_error: null })))
     await eventually(() => hanging.received.length === 1)
     // A stop does not wait for the receiver.
@@ -172,14 +169,14 @@ describe('the messages of a webhook', () => {
     expect(await undelivered()).toHaveLength(3)
   })
 
-  it('are given up after three days, with a row, a log line and a state; long finished ones are deleted', async () => {
+  it('are given up after three days, as row, log and status say; old ones are deleted', async () => {
     const { store, sql, log, start } = await open()
     const { url, received } = await openTestReceiver((response) => response.writeHead(500).end())
     await store.transaction((tx) => recordWebhooks(tx, ['home']))
     await tell(store, 'home', null, ['delivered'])
     await sql`update musette.webhook_messages set state = 'delivered', ended_at = now() - interval '8 days'`
     await tell(store, 'home', null, ['before the start'])
-    // The first one is not tried before the daemon gives it up.
+    // The first message is not tried before the daemon gives it up.
     const age = () => sql`update musette.webhook_messages set created_at = created_at - interval '3 days',
       next_try_at = case when data ->> 'text' = 'before the start' then 'infinity' else next_try_at end`
     await age()
@@ -196,7 +193,7 @@ describe('the messages of a webhook', () => {
     expect(state).toMatchObject({ webhook: 'home', open: 0, given_up: 3, last_error: expect.any(String) })
   })
 
-  it('wait as long as the receiver requires, where that is longer', async () => {
+  it('wait as long as the receiver asks, if that is longer', async () => {
     let looks = 0
     const { store, log, start } = await open(async () => {
       looks += 1
@@ -221,7 +218,7 @@ describe('the messages of a webhook', () => {
     expect(said()).toMatchObject([{ level: 'warn' }, { level: 'info', times: 2 }])
   })
 
-  it('end when the receiver says 410 Gone, until the next start', async () => {
+  it('stop after a 410 Gone until the next start', async () => {
     const { store, log, start } = await open()
     let status = 410
     const { url, received } = await openTestReceiver((response) => response.writeHead(status).end())

@@ -14,13 +14,13 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 import { openTestReceiver, WHSEC } from './receiver.ts'
 import { fetchAll, list } from './scene.ts'
 
-/** WEBHOOK_KILLS=1000 makes a long run of it. */
+/** Set WEBHOOK_KILLS=1000 for a long run. */
 const KILLS = Number(process.env.WEBHOOK_KILLS ?? (whole ? 100 : 6))
-/** A daemon opens its webhooks within one or two seconds, so that kills hit it before, within and after its work. */
+/** A daemon opens its webhooks within one or two seconds, so kills hit it before, during and after its work. */
 const LIVES_MS = { least: 300, most: 3_000 }
 const DELIVERED_MS = 60_000 + KILLS * 10_000
 
-it('every message arrives, in order for each account, however often the daemon is killed', {
+it('every message arrives in order for each account, however often the daemon is killed', {
   timeout: 60_000 + KILLS * 20_000,
 }, async () => {
   const { store, url } = await openTestStore()
@@ -94,7 +94,7 @@ const untilDelivered = (store: Store) =>
     { timeoutMs: DELIVERED_MS, everyMs: 500, what: 'every message is delivered' },
   )
 
-/** Loses a login of an account for a numbered reason, and now and then mirrors old activities of it. */
+/** Loses an account's login for a numbered reason, and sometimes mirrors old activities of the account. */
 async function produce(
   store: Store,
   accounts: readonly number[],
@@ -111,10 +111,7 @@ async function produce(
   made.activities += paths.length
 }
 
-/**
- * Ends the pauses before a digest and before the next attempt of messages: of all that are open while no daemon lives, or of those
- * that failed.
- */
+/** Ends the pauses before a digest and before the next attempt: for all open messages while no daemon runs, or for failed messages only. */
 async function hurry(store: Store, which: 'open' | 'failed'): Promise<void> {
   await store.transaction(async (tx) => {
     await tx.client.query(
@@ -128,7 +125,7 @@ async function hurry(store: Store, which: 'open' | 'failed'): Promise<void> {
 
 type Got = { event: string; data: Record<string, unknown> }
 
-/** Returns the messages in the order in which each came first. An attempt that was refused counts: its order holds, too. */
+/** Returns the messages in the order in which each first arrived; a refused attempt counts, too. */
 function firstOfEach(received: readonly Received[]): Got[] {
   const seen = new Map<unknown, Got>()
   for (const { headers, text } of received) {

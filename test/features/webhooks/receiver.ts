@@ -10,7 +10,7 @@ export async function openTestReceiver(answer?: Answering): Promise<Receiver> {
 }
 
 export const SECRET = Buffer.alloc(32, 7)
-/** The same as a file of webhooks has it. */
+/** The secret in the form of a webhooks file. */
 export const WHSEC = `whsec_${SECRET.toString('base64')}`
 
 /** Makes a webhook of style `standard` for all events. */

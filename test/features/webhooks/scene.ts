@@ -20,7 +20,7 @@ export type Told = {
   data: Record<string, unknown>
 }
 
-/** Opens a database of its own that knows these webhooks; `told` makes the messages that are due and finds all so far. */
+/** Opens a separate database that knows these webhooks; `told` makes the due messages and returns all messages so far. */
 export async function openScene(webhooks: readonly Webhook[] = [makeWebhook('http://127.0.0.1:9')]) {
   const opened = await openTestStore()
   const { store } = opened
@@ -32,7 +32,7 @@ export async function openScene(webhooks: readonly Webhook[] = [makeWebhook('htt
   return { ...opened, know, told: (list = webhooks) => findTold(store, list) }
 }
 
-/** Makes messages until every change is settled and read: transactions of other tests delay the settled ones. */
+/** Makes messages until every change is settled and read; transactions of other tests delay the settling. */
 async function findTold(store: Store, webhooks: readonly Webhook[]): Promise<Told[]> {
   const left = `select from training.changes where change_id > (select min(change_id) from musette.webhooks)`
   await eventually(
@@ -53,7 +53,7 @@ export async function makeSignedIn(store: Store): Promise<number> {
   return accountId
 }
 
-/** Lists activities that started `daysAgo`, the first poll of them or a later one. */
+/** Lists activities that started `daysAgo`, as a first or later poll does. */
 export async function list(
   store: Store,
   input: { accountId: number; paths: readonly string[]; daysAgo?: number; name?: string },
@@ -64,7 +64,7 @@ export async function list(
   await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: new Date() }))
 }
 
-/** Records the details of all wanted activities, as a pass of fetches does: one by one when another process works on one of them. */
+/** Records the details of all wanted activities, as a fetch pass does; one by one if another process works on one of them. */
 export async function fetchAll(
   store: Store,
   accountId: number,
@@ -92,7 +92,7 @@ export async function mirror(
   await fetchAll(store, activities.accountId, row)
 }
 
-/** Signs an account in and loses the login again. */
+/** Signs an account in and loses its login again. */
 export async function loseLogin(store: Store, accountId: number, reason = 'because'): Promise<void> {
   for (const each of [null, reason]) await store.transaction((tx) => recordNeedsLogin(tx, accountId, each))
 }

@@ -21,7 +21,7 @@ const { signal } = new AbortController()
 const send = (url: string) => sendMessage(makeWebhook(url), MESSAGE, { signal })
 
 describe('a message', () => {
-  it('is signed as in the example of Standard Webhooks', () => {
+  it('has the signature of the Standard Webhooks example', () => {
     const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64')
     const id = 'msg_p5jXN8AQM9LWM0D4loKWxJek'
     expect(signatureOf(secret, { id, timestamp: 1_614_265_330, body: '{"test": 2432232314}' })).toBe(
@@ -29,7 +29,7 @@ describe('a message', () => {
     )
   })
 
-  it('is a POST with id, time, signature, and type, timestamp and data as JSON', async () => {
+  it('is a signed POST with id and time, and type, timestamp and data as JSON', async () => {
     const receiver = await openTestReceiver()
     const answer = await send(`${receiver.url}/hook?key=1`)
     expect(answer).toMatchObject({ status: 204, failure: undefined, beginning: '', retryAfterMs: undefined })
@@ -46,7 +46,7 @@ describe('a message', () => {
     })
   })
 
-  it('for ntfy goes to the root of the server, without a token unless it is set', () => {
+  it('for ntfy goes to the root of the server, with a token only if one is set', () => {
     const click = 'https://musette.example/'
     const common = { name: 'phone', style: 'ntfy', events: [], token: undefined } as const
     const ntfy = { ...common, url: 'http://ntfy.local/sub/my-topic', click }
@@ -57,8 +57,8 @@ describe('a message', () => {
   })
 })
 
-describe('an answer', () => {
-  // It takes ten seconds; the other tests pass meanwhile.
+describe('a response', () => {
+  // This takes ten seconds; other tests run meanwhile.
   let silent: Promise<[Receiver, Answer]>
   beforeAll(() => {
     silent = openReceiver(() => undefined).then(async (receiver) => [receiver, await send(receiver.url)])
@@ -71,21 +71,18 @@ describe('an answer', () => {
 503 | 120 | busy | HTTP 503 | 120000
 503 | 7200 | | HTTP 503 | 3600000
 503 | Wed, 21 Oct 2026 07:28:00 GMT | | HTTP 503 | undefined`),
-  )(
-    'of status %s with Retry-After "%s" and the text "%s" has the failure %s and is waited for %s ms',
-    async (...row) => {
-      const [status = '', after = '', text = '', failure, wait] = row
-      const headers = after === '' ? {} : { 'retry-after': after }
-      const receiver = await openTestReceiver((response) =>
-        response.writeHead(Number(status), headers).end(text),
-      )
-      const { failure: found, retryAfterMs, ...answer } = await send(receiver.url)
-      expect(answer).toMatchObject({ status: Number(status), beginning: text })
-      expect([String(found), String(retryAfterMs)]).toEqual([failure, wait])
-    },
-  )
+  )('of status %s with Retry-After "%s" and the text "%s" means failure %s, pause %s ms', async (...row) => {
+    const [status = '', after = '', text = '', failure, wait] = row
+    const headers = after === '' ? {} : { 'retry-after': after }
+    const receiver = await openTestReceiver((response) =>
+      response.writeHead(Number(status), headers).end(text),
+    )
+    const { failure: found, retryAfterMs, ...answer } = await send(receiver.url)
+    expect(answer).toMatchObject({ status: Number(status), beginning: text })
+    expect([String(found), String(retryAfterMs)]).toEqual([failure, wait])
+  })
 
-  it('that redirects is a failure and is not followed', async () => {
+  it('with a redirect is a failure, and the redirect is not followed', async () => {
     const target = await openTestReceiver()
     const receiver = await openTestReceiver((response) =>
       response.writeHead(307, { location: target.url }).end(),
@@ -94,7 +91,7 @@ describe('an answer', () => {
     expect(target.received).toEqual([])
   })
 
-  it('without end is cut off after 4 kB', async () => {
+  it('without an end is cut off after 4 kB', async () => {
     let written = 0
     let isOpen = true
     const receiver = await openTestReceiver((response) => {
@@ -113,12 +110,12 @@ describe('an answer', () => {
     const answer = await send(receiver.url)
     expect(answer).toMatchObject({ status: 200, failure: undefined })
     expect(answer.beginning).toHaveLength(4_096)
-    // What is on its way in the buffers of both ends.
+    // Both ends buffer some data in transit.
     expect(written).toBeLessThan(20_000_000)
     await eventually(() => !isOpen)
   })
 
-  it('that never comes is a failure after ten seconds', async () => {
+  it('that never arrives is a failure after ten seconds', async () => {
     const [receiver, answer] = await silent
     await receiver.close()
     expect(answer).toMatchObject({ status: undefined, failure: 'no answer within 10 s' })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ReadyActivity } from '../../../src/features/webhooks/news.ts'
 import { formatActivity, formatBreakthrough, formatLoginLost } from '../../../src/features/webhooks/texts.ts'
 
-// The surface (test/surface) has each message in full. Here is what they say with less, and how numbers are rounded.
+// The surface (test/surface) has each message in full. These tests cover messages with missing facts, and rounding.
 
 const AT = new Date('2026-05-03T10:00:00Z')
 const LONG = 'x'.repeat(400)
@@ -28,11 +28,11 @@ describe('the message about an activity', () => {
       'PP 901 → 900 W',
     ],
     [{ prev_sig_ftp: 250, sig_pp: 900 }, 'New activity', 'mirrored'],
-  ])('of %j is titled "%s" and says "%s"', (change, title, text) => {
+  ])('with %j has the title "%s" and the text "%s"', (change, title, text) => {
     expect(titleAndText(formatActivity({ ...NOTHING, ...change }))).toEqual([title, text])
   })
 
-  it('tells a breakthrough, a medal, or neither', () => {
+  it('reports a breakthrough, a medal, or neither', () => {
     const told = [{ medal: 0, breakthrough: 0 }, { medal: 1, breakthrough: 0 }, { breakthrough: 1 }].map(
       (change) => titleAndText(formatBreakthrough({ ...NOTHING, ...change })),
     )

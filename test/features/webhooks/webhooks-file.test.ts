@@ -38,7 +38,7 @@ describe('the file of the webhooks', () => {
     return faults
   }
 
-  it('has receivers of both styles; without a choice they get the events of the first release only', async () => {
+  it('has receivers of both styles, by default with the events of the first release', async () => {
     const ntfy = { name: 'phone', style: 'ntfy', url: 'https://ntfy.sh/topic', token: 'tk_1' }
     const phone = { ...ntfy, events: ['login.lost'] }
     const { config, problems } = await read([HOME, phone])
@@ -49,7 +49,7 @@ describe('the file of the webhooks', () => {
     expect(webhooksSettings.of(readable)?.isReadableByOthers).toBe(true)
   })
 
-  it('is refused with all its faults, without its values', async () => {
+  it('is refused with a list of all faults that quotes no values', async () => {
     const faults = await faultsOf([
       { ...HOME, url: 'ftp://hidden', secret: 'whsec_hidden' },
       { name: 'a b', style: 'ntfy', url: 'https://ntfy.sh/', events: [] },
@@ -72,7 +72,7 @@ describe('the file of the webhooks', () => {
     expect(await faultsOf([HOME, HOME])).toEqual(['names a file whose webhook 2, name, is not unique'])
   })
 
-  it('is a list in JSON that can be read', async () => {
+  it('is refused if it is unreadable or no list in JSON', async () => {
     expect((await readText('[')).problems).toMatchObject([{ sentence: 'names a file that is not JSON' }])
     expect(await faultsOf({ webhooks: [] })).toEqual(['names a file that is not a list of webhooks'])
     expect(readSettings({ MUSETTE_WEBHOOKS: join(folder.path, 'none') }).problems).toMatchObject([
@@ -82,7 +82,7 @@ describe('the file of the webhooks', () => {
   })
 })
 
-it('each event is in the table of docs/monitoring.md, which names no other, and is received by a test', () => {
+it('docs/monitoring.md lists exactly the events, and a test receives each', () => {
   const [, section = ''] = /\| event \| is sent \|\n([\s\S]*?)\n\n/.exec(readTop('docs/monitoring.md')) ?? []
   const rows = section.match(/^\| (`.+?) \|/gm) ?? []
   expect(rows.flatMap((row) => row.match(/[\w.]+(?=`)/g) ?? [])).toEqual(WEBHOOK_EVENTS)

@@ -7,7 +7,7 @@ import { openCliRig } from '../../program/cli/rig.ts'
 
 const rig = openForAll(() => openCliRig({ activities: 1, isSignedIn: true }))
 
-describe('a file of webhooks with a comma too many', () => {
+describe('a file of webhooks with a syntax error', () => {
   const WHY = 'MUSETTE_WEBHOOKS names a file that is not JSON'
   const write = async () => {
     const MUSETTE_WEBHOOKS = join(rig.dataDir, 'webhooks.json')
@@ -15,7 +15,7 @@ describe('a file of webhooks with a comma too many', () => {
     return { MUSETTE_WEBHOOKS }
   }
 
-  it('stops no command but webhook test, and is a finding', async () => {
+  it('stops only the command webhook test, and is a finding of doctor', async () => {
     const env = await write()
     const sync = await rig.musette(['sync'], { env })
     expect(sync).toMatchObject({ code: 0, stderr: expect.stringContaining(`musette: ${WHY}\n`) })
@@ -32,7 +32,7 @@ describe('a file of webhooks with a comma too many', () => {
     expect(await rig.musette(['config'], { env })).toMatchObject(refused)
   })
 
-  it('does not keep the daemon from its start', async () => {
+  it('does not prevent the start of the daemon', async () => {
     const env = { ...rig.env, ...(await write()), MUSETTE_HTTP: 'off' }
     const daemon = startNode([distPath('main.js'), 'start'], { env })
     onTestFinished(async () => void (await daemon.kill('SIGKILL')))
