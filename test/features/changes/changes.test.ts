@@ -31,7 +31,7 @@ describe('musette changes', () => {
 
   const rename = (name: string) =>
     queryOnce(rig.databaseUrl, 'update training.activities set name = $1 where activity_id = 1', [name])
-  /** The changes so far; transactions of other tests on this server delay them. */
+  /** Reads the changes so far; transactions of other tests on this server delay them. */
   const readAll = async (args: readonly string[] = []) => {
     const [row] = await queryOnce(
       rig.databaseUrl,
@@ -48,7 +48,7 @@ describe('musette changes', () => {
     )
   }
 
-  it('prints the changes in order, one line of JSON each or text for a person, and continues after a given number', async () => {
+  it('prints the changes in order, as JSON lines or text, and continues after a number', async () => {
     const known = await readAll()
     const ids = known.map(({ change_id }) => change_id)
     expect(ids).toEqual(ids.toSorted((a, b) => a - b))
@@ -59,7 +59,7 @@ describe('musette changes', () => {
     expect(stdout).toMatch(
       /^1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}default {2}login\.restored {2}account "default"$/m,
     )
-    // A stored answer fills a screen; --json has it.
+    // A stored response fills a screen; only --json prints it.
     expect(stdout).not.toContain(' raw {')
     await rename('Renamed here')
     const later = await readAll(['--since', String(ids.at(-1))])
@@ -74,7 +74,7 @@ describe('musette changes', () => {
     expect(ahead.stderr).toContain('999999 is from another database, or from this one before a restore')
   })
 
-  it('--follow prints the next change at once, survives lost connections, and ends with its reader', async () => {
+  it('--follow prints new changes at once, survives lost connections, and ends with its reader', async () => {
     const [row] = await queryOnce(rig.databaseUrl, 'select max(change_id)::int as last from training.changes')
     const args = ['changes', '--follow', '--json', '--since', String(row?.last)]
     const prefix = ['bash', '-c', '"$0" "$@" | head -n 1; echo "ended $PIPESTATUS"']
@@ -89,7 +89,7 @@ describe('musette changes', () => {
     expect((await pipe.finished).stdout).toContain('ended 0')
   })
 
-  it('--follow ends at Ctrl-C during an outage', async () => {
+  it('--follow ends on Ctrl-C during an outage', async () => {
     const name = new URL(rig.databaseUrl).pathname.slice(1)
     const allow = (isOpen: boolean) =>
       queryOnce(inject('postgresUrl'), `alter database ${name} allow_connections ${isOpen}`)
@@ -113,7 +113,7 @@ describe('musette changes', () => {
   })
 })
 
-describe('a reader that follows the changes', () => {
+describe('a reader of the change feed', () => {
   const away = (name: string) => `alter database ${name}_away rename to ${name}`
   const OUTAGES: Array<[string, (name: string) => string, (name: string) => string]> = [
     [
@@ -129,7 +129,7 @@ describe('a reader that follows the changes', () => {
     ],
   ]
   it.each(sample(OUTAGES, 1))(
-    'goes on without loss or repetition when the database %s for a while',
+    'continues without loss or repetition after the database %s for a while',
     async (_what, begin, end) => {
       const { store: ours, url } = await openTestStore()
       await makeActivity(ours, new Date())

@@ -19,7 +19,7 @@ import { parseMetrics } from '../../program/web/rig.ts'
 const SECRET_PATH = '/ping/0b8e2f6c-hidden'
 const { signal } = new AbortController()
 
-describe('the heartbeat of a round', () => {
+describe('the heartbeat', () => {
   const well: Answering = (response) => response.writeHead(200).end('OK')
   let answer = well
   const monitor = openForAll(() => openReceiver((response, received) => answer(response, received)))
@@ -42,7 +42,7 @@ describe('the heartbeat of a round', () => {
       )
     )[0]
 
-  it('is sent when all is in order, and not before that is known', async () => {
+  it('is sent once the mirror is known to be in order', async () => {
     expect(await diagnose('heartbeat', rig.app)).toMatchObject([{ state: 'warning', run: 'musette start' }])
     expect(await round(0)).toEqual([])
     await pollActivities(rig.app.mirror, { account: rig.account })
@@ -69,25 +69,22 @@ describe('the heartbeat of a round', () => {
       'delete from training.waiting_files',
       'file waits; run: musette status',
     ],
-  ])(
-    'says in one sentence, without a name of a file, that there is %s',
-    async (_, breaks, mends, sentence) => {
-      await rig.rows(breaks)
-      expect(await round()).toEqual([[fails[0], sentence]])
-      expect(await newestRun()).toMatchObject({ outcome: 'partial' })
-      const told = { state: 'problem', found: expect.stringContaining('was told') }
-      expect(await diagnose('heartbeat', rig.app)).toMatchObject([told])
-      await rig.rows(mends)
-      expect(await round()).toEqual([[SECRET_PATH, '']])
-    },
-  )
+  ])('reports %s in one sentence without a file name', async (_, breaks, mends, sentence) => {
+    await rig.rows(breaks)
+    expect(await round()).toEqual([[fails[0], sentence]])
+    expect(await newestRun()).toMatchObject({ outcome: 'partial' })
+    const told = { state: 'problem', found: expect.stringContaining('was told') }
+    expect(await diagnose('heartbeat', rig.app)).toMatchObject([told])
+    await rig.rows(mends)
+    expect(await round()).toEqual([[SECRET_PATH, '']])
+  })
 
-  it('says that polls are late', async () => {
+  it('reports that polls are late', async () => {
     const [late] = await round(2 * HOUR, new Date(Date.now() + HOUR))
     expect(late).toEqual([fails[0], 'mirror stale (account "default"); run: musette status'])
   })
 
-  it('fails in one sentence without the address', async () => {
+  it('fails with one sentence that does not contain the URL', async () => {
     answer = (response) => response.writeHead(500).end('no')
     const notTaken = { code: 'heartbeat_not_taken', message: expect.stringMatching(/HTTP 500$/) }
     expect(await round().catch((error: unknown) => error)).toMatchObject(notTaken)
@@ -107,7 +104,7 @@ describe('the heartbeat of a round', () => {
     expect(JSON.stringify(await rig.rows('select * from training.sync_runs'))).not.toContain('hidden')
   })
 
-  it('is sent by a daemon after its polls, and is a metric', async () => {
+  it('is sent by a daemon after its polls, and has a metric', async () => {
     answer = well
     const { mirror } = rig.app.config
     const config = { ...rig.app.config, mirror: { ...mirror, pollEveryMs: 1_000 } }

@@ -12,7 +12,7 @@ const begin = (store: Store) =>
 const finish = (store: Store, runId: number) =>
   store.transaction((tx) => recordRunFinished(tx, runId, { outcome: 'done' }))
 
-it('runs that ended since a mark are found once, in any order of their ends, also when a later one is committed first', async () => {
+it('runs that ended since a mark are found once, regardless of the order of commits', async () => {
   const { store, url } = await openTestStore()
   const other = openStore({ log: quiet }, { connectionString: url })
   onTestFinished(() => other.close())
@@ -38,7 +38,7 @@ it('runs that ended since a mark are found once, in any order of their ends, als
   expect(after.ended.map(({ resource }) => resource)).toEqual(['slow'])
 })
 
-it('the counts of activities have every activity in one state, the absent ones apart, and every state of an account without any', async () => {
+it('each activity counts in one state, absent ones apart; each account has every state', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const counts = [...(await readCore(store))].filter(([name]) => /^musette_(activities|uploads)/.test(name))
@@ -58,7 +58,7 @@ it('the counts of activities have every activity in one state, the absent ones a
   expect(values.get('musette_backfill_to_go{"account":"default"}')).toBe(1)
 })
 
-/** Reads the gauges of the core, by name and labels. */
+/** Reads the core gauges by name and labels. */
 async function readCore(store: Store) {
   const facts = makeFacts({ config: readConfig({}), store, features: [] }, new Date())
   const readings = await coreGauges.read(facts)

@@ -7,7 +7,7 @@ import { readTable } from '../../kit/table.ts'
 import { parseMetrics } from '../../program/web/rig.ts'
 
 const ACTIVITIES = 6
-/** What was read of the database is kept for 5 s. */
+/** Metrics of the database are cached for 5 s. */
 const OFTEN = { everyMs: 200 }
 
 describe('the metrics of a daemon that mirrors', () => {
@@ -23,13 +23,13 @@ describe('the metrics of a daemon that mirrors', () => {
   const fetchPage = async () => (await fetch(`${daemon.url}/metrics`)).text()
   const scrape = async () => parseMetrics(await fetchPage())
 
-  it('show the last poll, the login, requests, runs and the queues of an account, every state also at 0, and no token or path', async () => {
+  it('show poll, login, requests, runs and queues, every state even at 0, and no secrets', async () => {
     const completed = 'musette_queue_jobs{queue="fetches",state="completed"}'
     const runs = 'musette_runs_total{resource="activities",kind="backfill",outcome="done"}'
     const page = await eventually(async () => {
       const text = await fetchPage()
       const now = parseMetrics(text)
-      // One more when a sweep found an activity due while its fetch was under way.
+      // One more if a sweep found an activity due while its fetch was running.
       return (now.get(completed) ?? 0) >= ACTIVITIES && now.get(runs) === 1 && text
     }, OFTEN)
     const seen = parseMetrics(page)
@@ -67,7 +67,7 @@ nodejs_eventloop_lag_seconds | 0 | 10`)) {
     for (const [what, names] of Object.entries(states))
       for (const state of names)
         expect(get(`musette_${what}{account="default",state="${state}"}`), state).toBe(0)
-    // The delay is that of the scrape only.
+    // The delay is measured at the scrape only.
     expect(page).not.toMatch(/eventloop_lag_(min|max|mean|stddev|p\d+)_seconds/)
     const types = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => [name, type])
     expect(types.filter(([name, type]) => name?.endsWith('_total') !== (type === 'counter'))).toEqual([])
@@ -92,7 +92,7 @@ nodejs_eventloop_lag_seconds | 0 | 10`)) {
       expect(seen.get(`musette_${name}`), name).toBe(1)
   })
 
-  it('show an account that needs a login, how long its new tokens are refused, and one that was never polled', async () => {
+  it('show accounts that need a login, have refused tokens, or were never polled', async () => {
     await rig.rows(
       `with refused as (update musette.credentials set refused_since = now() - interval '1 hour')
        update training.accounts set needs_login = true`,

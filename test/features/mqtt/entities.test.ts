@@ -7,7 +7,7 @@ const PUBLISHER = '0b8e2f6c-1111-4222-8333-444455556666'
 const account = { accountId: 3, name: 'default' }
 const discovery = makeDiscovery(account, { publisherId: PUBLISHER, commands: true })
 
-/** Home Assistant's documentation of the MQTT integration: what each part of a discovery payload may have. */
+/** From Home Assistant's documentation of the MQTT integration: the allowed members of each part of a discovery payload. */
 const DEVICE =
   readWords(`identifiers connections name manufacturer model model_id hw_version sw_version serial_number
   suggested_area configuration_url via_device`)
@@ -28,7 +28,7 @@ const PLATFORMS: Record<string, string[]> = {
   button: ['command_topic', 'command_template', 'payload_press', 'retain'],
   event: ['state_topic', 'value_template', 'event_types'],
 }
-/** Device classes of sensors, their units, and the state classes that statistics take. */
+/** Sensor device classes, their units, and the state classes with statistics. */
 const SENSOR_CLASSES = readTable(`
 power | mW W kW MW GW TW | measurement
 energy_storage | J kJ MJ GJ Wh kWh cal kcal | measurement
@@ -69,7 +69,7 @@ describe('the discovery payload of a device', () => {
         expect(BINARY_CLASSES, key).toContain(deviceClass)
       if (platform !== 'sensor') continue
       if (state !== undefined) expect(STATE_CLASSES, key).toContain(state)
-      // A total that begins again each week is a loss of hundreds unless Home Assistant knows when it did.
+      // Home Assistant takes the weekly restart of a total for a large loss unless it knows the time of the restart.
       expect(Boolean(component.last_reset_value_template), key).toBe(state === 'total')
       if (unit !== undefined) expect(state, key).toBeDefined()
       if (deviceClass === undefined) continue

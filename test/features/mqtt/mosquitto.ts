@@ -16,7 +16,7 @@ export const mosquitto = findBinary(['mosquitto', '/usr/sbin/mosquitto']) ?? fin
 export const USER = 'rider'
 export const PASSWORD = 'p@ss/word?'
 
-/** Pauses of a publisher in a test. */
+/** Intervals of a publisher in a test. */
 export const PAUSES = {
   ...{ lookEveryMs: 300, lockRetryMs: 300, answerMs: 1_000, commandRestMs: 2_000 },
   backoff: { firstMs: 200, factor: 1, maxMs: 200 },
@@ -25,8 +25,8 @@ export const PAUSES = {
 export type TestBroker = Awaited<ReturnType<typeof openMosquitto>>
 
 /**
- * Opens a real broker that wants a password, and a client that subscribes to everything; `seen` is what that gets, in order. With `tls`, a
- * folder with ca.crt, server.crt and server.key, the broker also speaks TLS; `limits` are lines of its access list and configuration.
+ * Opens a real broker with a password, and a client that subscribes to everything; `seen` lists the client's messages in order. With `tls`,
+ * a folder with ca.crt, server.crt and server.key, the broker also speaks TLS. `limits` are lines of its access list and configuration.
  */
 export async function openMosquitto(tls?: string, limits: { acl?: string; lines?: readonly string[] } = {}) {
   const temp = await openTempDir('mosquitto')
@@ -82,7 +82,7 @@ export async function openMosquitto(tls?: string, limits: { acl?: string; lines?
   }
 }
 
-/** Opens a broker that knows MQTT 3.1.1 only, before another one on this machine; `levels` are the versions that were asked for. */
+/** Opens a broker that supports only MQTT 3.1.1, in front of another broker on this machine; `levels` lists the requested versions. */
 export async function openOldBroker(behind: number) {
   const levels: number[] = []
   const old = createServer((socket) => {

@@ -15,10 +15,10 @@ import { mosquitto, openMosquitto, openOldBroker, PASSWORD, PAUSES, USER } from 
 const OFTEN = { everyMs: 50 }
 const READER = fileURLToPath(new URL('reader-child.ts', import.meta.url))
 const LARGE_MB = 60
-/** What the program itself takes on the way, and far less than the message. */
+/** Maximum growth of memory, MB: what the program itself needs, far less than the message. */
 const GROWTH_MB = 40
 
-describe.runIf(runsWith(mosquitto))('what other clients of the broker send', () => {
+describe.runIf(runsWith(mosquitto))('other clients of the broker', () => {
   const broker = openForAll(openMosquitto)
   const env = () => ({
     MUSETTE_MQTT_URL: `mqtt://${USER}@127.0.0.1:${broker.ports.mqtt}`,
@@ -52,24 +52,28 @@ describe.runIf(runsWith(mosquitto))('what other clients of the broker send', () 
   it.each([
     ['MQTT 5', false],
     ['MQTT 3.1.1', true],
-  ])('a retained message of 60 MB takes no memory by %s', { timeout: 60_000 }, async (_, isOld) => {
-    const publish = (topic: string, text: string | Buffer, retain: boolean) =>
-      broker.client.publishAsync(topic, text, { qos: 1, retain })
-    const port = isOld ? (await openOldBroker(broker.ports.mqtt)).port : broker.ports.mqtt
-    await broker.client.unsubscribeAsync('#')
-    onTestFinished(() => void broker.client.subscribeAsync('#'))
-    await publish('homeassistant/status', Buffer.alloc(LARGE_MB * 1_000_000, 'x'), true)
-    const child = startNode(['--import', 'tsx', READER, `mqtt://${USER}@127.0.0.1:${port}`, PASSWORD])
-    onTestFinished(() => void child.kill('SIGKILL'))
-    await eventually(() => child.stdout().includes('ready'), OFTEN)
-    await publish('musette/end/poll', 'PRESS', false)
-    await child.finished
-    await publish('homeassistant/status', '', true)
-    const [, grew] = /grew (\d+)/.exec(child.stdout()) ?? []
-    expect(Number(grew ?? Number.NaN)).toBeLessThan(GROWTH_MB)
-  })
+  ])(
+    'cannot fill the memory with a retained message of 60 MB by %s',
+    { timeout: 60_000 },
+    async (_, isOld) => {
+      const publish = (topic: string, text: string | Buffer, retain: boolean) =>
+        broker.client.publishAsync(topic, text, { qos: 1, retain })
+      const port = isOld ? (await openOldBroker(broker.ports.mqtt)).port : broker.ports.mqtt
+      await broker.client.unsubscribeAsync('#')
+      onTestFinished(() => void broker.client.subscribeAsync('#'))
+      await publish('homeassistant/status', Buffer.alloc(LARGE_MB * 1_000_000, 'x'), true)
+      const child = startNode(['--import', 'tsx', READER, `mqtt://${USER}@127.0.0.1:${port}`, PASSWORD])
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await eventually(() => child.stdout().includes('ready'), OFTEN)
+      await publish('musette/end/poll', 'PRESS', false)
+      await child.finished
+      await publish('homeassistant/status', '', true)
+      const [, grew] = /grew (\d+)/.exec(child.stdout()) ?? []
+      expect(Number(grew ?? Number.NaN)).toBeLessThan(GROWTH_MB)
+    },
+  )
 
-  it('presses in a burst cause one poll, one line and no query each', async () => {
+  it('cause one poll, one log line and no queries with a burst of presses', async () => {
     broker.seen.length = 0
     const polled: number[] = []
     await open(rig, polled)
@@ -93,7 +97,7 @@ describe.runIf(runsWith(mosquitto))('what other clients of the broker send', () 
     expect(reads).toBeLessThan(100)
   })
 
-  it('a copy of the database leaves the device to its daemon, says so, and takes it over later', async () => {
+  it('with a copy of the database wait until the first daemon stops, and say so', async () => {
     const copy = await openRig({ activities: 1, env: env() })
     onTestFinished(() => copy.close())
     await rig.rows('insert into musette.mqtt_publisher (change_id) values (0) on conflict do nothing')

@@ -26,11 +26,11 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 import { mosquitto, openMosquitto, openOldBroker, PASSWORD, PAUSES, USER } from './mosquitto.ts'
 
-// A change is told when no transaction of the whole server, other tests' too, is older than it.
+// A change is published once no older transaction runs on the whole server, including those of other tests.
 const OFTEN = { everyMs: 50 }
 const LOOKED = 'select looked_at::text as at from musette.mqtt_publisher'
 
-describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () => {
+describe.runIf(runsWith(mosquitto))('the MQTT publisher, with mosquitto', () => {
   const hasTls = findBinary(['openssl']) !== undefined
   const certificates = openForAll(() => openTempDir('mqtt-tls'))
   const broker = openForAll(async () => {
@@ -76,20 +76,20 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     broker.client.publishAsync(topic, 'PRESS', { qos: 1, retain })
   const isOnline = () =>
     broker.seen.some(({ topic, text }) => /availability$/.test(topic) && text === 'online')
-  /** Waits until a publisher that was opened after `broker.seen` was emptied is connected. */
+  /** Waits until a publisher opened after the reset of `broker.seen` is connected. */
   const connected = async () => {
     await eventually(isOnline, OFTEN)
     const [row] = await rig.rows('select publisher_id from musette.mqtt_publisher')
     id = String(row?.publisher_id)
   }
-  /** Lets the publisher publish everything again, as Home Assistant does when it starts. */
+  /** Makes the publisher publish everything again, as Home Assistant does when it starts. */
   const askForAll = async () => {
     broker.seen.length = 0
     await broker.client.publishAsync('homeassistant/status', 'online', { qos: 1 })
     await eventually(isOnline, OFTEN)
   }
 
-  it('publishes one device for each account from one process, changes at once, nothing without a change, and all when Home Assistant starts', async () => {
+  it('publishes a device per account, changes only, and all when Home Assistant starts', async () => {
     broker.seen.length = 0
     const publisher = open()
     await connected()
@@ -114,7 +114,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     expect(await diagnose('mqtt', rig.app)).toMatchObject([{ state: 'ok' }, { state: 'ok' }])
 
     const before = broker.seen.length
-    // It looks twice and publishes nothing; nor does the other process.
+    // It looks twice and publishes nothing, and neither does the other process.
     for (const _ of [1, 2]) {
       const [{ at } = {}] = await rig.rows(LOOKED)
       await eventually(async () => (await rig.rows(LOOKED))[0]?.at !== at, OFTEN)
@@ -138,7 +138,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     await eventually(() => newest(topics().availability) === 'offline', OFTEN)
   })
 
-  it('publishes in time after a lost connection for changes, and at the start of the week', async () => {
+  it('publishes in time after a lost change listener, and at the start of the week', async () => {
     broker.seen.length = 0
     const line = await openLine(rig.databaseUrl)
     onTestFinished(() => line.close())
@@ -147,7 +147,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     onTestFinished(() => clearInterval(collecting))
     await connected()
     line.become('cut')
-    // Each moves the rider's Monday before or behind now, as its midnight does.
+    // Each zone moves the rider's Monday before or after now, as midnight does.
     for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
       await rig.rows('update training.accounts set timezone = $1', [zone])
       const [row] = await rig.rows(
@@ -159,7 +159,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     await rig.rows('update training.accounts set timezone = null')
   })
 
-  it('loses no event and no state in an outage of the broker, even if the broker forgets all', async () => {
+  it('loses no event or state in an outage, even if the broker forgets everything', async () => {
     broker.seen.length = 0
     open()
     await connected()
@@ -173,7 +173,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     await rig.steer('POST', 'activities', { path: 'fresh', name: 'Fresh', seconds: 600 })
     await syncAccount(rig.app, { name: 'default' })
     broker.seen.length = 0
-    // An event is not retained: nobody may publish one before the test's client has subscribed again.
+    // An event is not retained, so none may be published before the test's client has subscribed again.
     const hold = await openHold(
       rig.databaseUrl,
       'LOCK TABLE musette.lock_mqtt IN SHARE UPDATE EXCLUSIVE MODE',
@@ -197,8 +197,8 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     expect(logged.length).toBeLessThan(4)
   })
 
-  it('becomes offline by its will when it is killed', async () => {
-    // As a process that is killed: the connection ends without a goodbye.
+  it('is offline by its MQTT will after a kill', async () => {
+    // As if the process were killed: the connection ends without a DISCONNECT.
     const other = await openBroker(options, {
       clientId: 'twin',
       will: { topic: 'musette/test/will', payload: 'gone' },
@@ -209,7 +209,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     await twin.close()
   })
 
-  it('polls by the button only when commands are on, and never by a retained command', async () => {
+  it('polls by the button only if commands are on, and never by a retained command', async () => {
     polled.length = 0
     broker.seen.length = 0
     await press(topics().poll, true)
@@ -233,7 +233,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     ['a wrong password', () => ({ password: 'hunter2-secret' }), 'refuses the user or the password'],
     ['an address of nothing', () => ({ url: 'mqtt://rider@127.0.0.1:9' }), 'ECONNREFUSED'],
     ['TLS where there is none', ({ url }) => ({ url: url.replace('mqtt:', 'mqtts:') }), 'cannot be used'],
-  ])('says in one sentence, without the password, that there is %s', async (_, change, sentence) => {
+  ])('reports %s in one sentence without the password', async (_, change, sentence) => {
     const changed = { ...options, ...change(options) }
     const failure = await openBroker(changed).catch((error: unknown) => error)
     expect(failure).toMatchObject({ code: 'mqtt_unreachable', message: expect.stringContaining(sentence) })
@@ -260,7 +260,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
       { lines: ['max_packet_size 200'] },
       'it closed the connection: Packet too large',
     ],
-  ])('names the reason of a broker that refuses a message: %s', async (_, limits, reason) => {
+  ])('names the reason why a broker refuses a message: %s', async (_, limits, reason) => {
     const strict = await openMosquitto(undefined, limits)
     onTestFinished(() => strict.close())
     const url = `mqtt://${USER}@127.0.0.1:${strict.ports.mqtt}`
@@ -272,7 +272,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     await opened.publish('musette/x', '1', { retain: false }).catch(() => undefined)
   })
 
-  it('names a connection that has its client id, where the broker says so', async () => {
+  it('reports another connection with its client id, if the broker says so', async () => {
     const connack = Buffer.from([0x20, 3, 0, 0, 0])
     const disconnect = Buffer.from([0xe0, 2, 0x8e, 0])
     const taken = createServer((socket) =>
@@ -288,7 +288,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
   it('works with the documented access list', async () => {
     const acl = readFileSync('docs/recipes.md', 'utf8').match(/^ +topic (read|write|readwrite) .*$/gm) ?? []
     expect(acl).toHaveLength(3)
-    // The client of the test reads everything.
+    // The client of the test may read everything.
     const strict = await openMosquitto(undefined, { acl: [...acl, 'topic read #'].join('\n') })
     onTestFinished(() => strict.close())
     broker.seen.length = 0
@@ -302,7 +302,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     )
   })
 
-  it('works with a broker that knows MQTT 3.1.1 only', async () => {
+  it('works with a broker that supports only MQTT 3.1.1', async () => {
     const { port, levels } = await openOldBroker(broker.ports.mqtt)
     const opened = await openBroker({ ...options, url: `mqtt://${USER}@127.0.0.1:${port}` })
     await opened.publish('musette/old', 'works', { retain: false })
@@ -315,7 +315,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
     expect(failure.message).toContain('refuses the user or the password')
   })
 
-  it('removes the device of an account that is signed out, and shows it again after a login', async () => {
+  it('removes the device of a signed-out account, and shows it again after a login', async () => {
     broker.seen.length = 0
     open()
     await connected()
@@ -335,7 +335,7 @@ describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () 
   })
 
   it.runIf(hasTls).each(['mqtts', 'wss'] as const)(
-    'speaks %s with an authority and a certificate of its own',
+    'connects over %s with a private CA and a client certificate',
     async (protocol) => {
       const read = (name: string) => readFile(join(certificates.path, name), 'utf8')
       const [ca, cert, key] = await Promise.all(['ca.crt', 'server.crt', 'server.key'].map(read))

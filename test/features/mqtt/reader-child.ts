@@ -1,4 +1,5 @@
-// A process that subscribes at the broker of its first argument, says `ready`, and after the message "end" how much its memory grew, MB.
+// A process that subscribes at the broker in its first argument, prints `ready`, and after the message "end" prints the growth of its
+// memory, MB.
 import { openBroker } from '../../../src/features/mqtt/broker.ts'
 
 const [url = '', password = ''] = process.argv.slice(2)

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { mqttSettings } from '../../../src/features/mqtt/settings.ts'
 import { complaintOf, readConfig } from '../../kit/config.ts'
 
-describe('the configuration', () => {
-  it('refuses certificates, keys and addresses that cannot work with an MQTT broker', () => {
+describe('the MQTT configuration', () => {
+  it('refuses certificates, keys and URLs that cannot work with an MQTT broker', () => {
     const made = generateKeyPairSync('ed25519', {
       privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
       publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -24,7 +24,7 @@ describe('the configuration', () => {
       expect(complaintOf({ MUSETTE_MQTT_URL: address, ...more })).toContain(`MUSETTE_MQTT_${sentence}`)
   })
 
-  it('takes certificates for a broker with TLS only', () => {
+  it('accepts certificates only for a broker with TLS', () => {
     const [ca = ''] = rootCertificates
     for (const protocol of ['mqtt', 'ws'])
       expect(complaintOf({ MUSETTE_MQTT_URL: `${protocol}://h`, MUSETTE_MQTT_CA: ca })).toContain(
