@@ -9,7 +9,7 @@ const ACCOUNTS = 40
 const BIG = { account: 1, activities: 4_000 }
 const SMALL = { account: 20, activities: 210 }
 
-/** Many accounts, one of them with a third of all activities. */
+/** Many accounts; one of them has a third of all activities. */
 const FILL = `
   -- No change feed and no foreign keys, which cost more than the rows.
   set session_replication_role = replica;
@@ -53,7 +53,7 @@ const FILL = `
   select account_id, load, system, 0, 0, now(), repeat('x', 300)
   from training.accounts, unnest('{training,recovery}'::text[]) load, unnest('{low,high,peak}'::text[]) system`
 
-/** Else autovacuum analyzes one table or another while the tests of a database that was never analyzed run. */
+/** Otherwise autovacuum analyzes tables while the tests of a never analyzed database run. */
 const WITHOUT_AUTOVACUUM = `do $$
   declare filled regclass;
   begin
@@ -67,10 +67,10 @@ const VIEWS = `totals streaks today daily_load weekly_summary power_bests ride_i
 
 type Read = readonly [sql: string, most: number, table?: string]
 
-/** What is read, and how many rows of each table, or of one, it may look at. */
+/** Each read, and the maximum number of rows that it may touch in each table, or in a named table. */
 const READS: readonly Read[] = [
   ...[SMALL, BIG].flatMap(({ account, activities }): Read[] => [
-    // A row of daily_load and mirror_health is counted twice, a file of ride_overview with its upload; a month looks at the twelve before it.
+    // daily_load and mirror_health count a row twice, ride_overview a file with its upload, and a month reads the twelve months before it.
     ...readWords(VIEWS).flatMap((view): Read[] => [
       [`training.${view} where account_id = ${account}`, 2 * activities],
       [`training.${view} where account = 'rider ${account}'`, 2 * activities],
@@ -79,7 +79,7 @@ const READS: readonly Read[] = [
         2 * activities,
       ],
     ]),
-    // One index entry for each season and duration, however many activities there are.
+    // One index entry for each season and duration, regardless of the number of activities.
     [
       `training.power_bests where account_id = ${account} and span <> 'last 90 days'`,
       Math.ceil(activities / 365 + 2) * 62,
@@ -114,7 +114,7 @@ async function explain(tx: Tx, text: string, values: unknown[] = []): Promise<To
   return findTouched(rows[0]?.['QUERY PLAN'][0].Plan)
 }
 
-/** Tables that an account has many rows in, and no table is read from end to end. */
+/** Expects that no table but accounts is read in full or for more than `most` rows. */
 function expectRead(touched: readonly Touched[], most: number, what: string): void {
   const large = touched.filter(({ table }) => table !== 'accounts')
   expect(large.length, what).toBeGreaterThan(0)
@@ -125,7 +125,7 @@ function expectRead(touched: readonly Touched[], most: number, what: string): vo
 }
 
 it.each(['never analyzed', 'analyzed'])(
-  'in a database %s each view reads the rows of one account, by its number and by its name',
+  'in a database %s each view reads only one account, by its id or its name',
   async (state) => {
     if (state === 'analyzed') await store.execute('analyze')
     for (const [sql, most, table] of READS)

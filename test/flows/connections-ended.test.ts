@@ -9,16 +9,16 @@ import { makeRide } from '../kit/ride.ts'
 import { whole } from '../kit/sampling.ts'
 import { openCliRig } from '../program/cli/rig.ts'
 
-/** At how many moments of each command Postgres ends its connections, and how often those of the daemon. */
+/** Number of moments at which Postgres ends each command's connections, and number of times that it ends the daemon's. */
 const [MOMENTS, ROUNDS] = whole ? [100, 200] : [1, 8]
 vi.setConfig({ testTimeout: 150_000 + MOMENTS * 15_000 })
 
 const rig = openForAll(() => openCliRig({ activities: 12, isSignedIn: true }))
 
-/** The connections of a daemon, by their names. */
+/** The connections of a daemon, by name. */
 const HELD = ['musette', 'musette queue', 'musette accounts', 'musette changes', 'musette mcp']
 
-/** Ends the connections of musette, as a restart of Postgres does, and returns their names. */
+/** Ends musette's connections, as a restart of Postgres does, and returns their names. */
 const endOurs = async () => {
   const ended =
     await rig.rows(`select application_name as name, pg_terminate_backend(pid) from pg_stat_activity
@@ -39,7 +39,7 @@ it.each([
   'key rotate',
   'migrate',
   'doctor',
-])('a command whose connections Postgres ends at any moment says so, or completes: %s', async (line) => {
+])('a command completes or reports it if Postgres ends its connections: %s', async (line) => {
   const args = line.split(' ')
   await writeFile(join(rig.dataDir, 'ride.fit'), makeRide())
   const startedAt = performance.now()
@@ -57,7 +57,7 @@ it.each([
   }
 })
 
-it('a daemon whose connections Postgres ends at any moment works on, with all that it does and those that follow it', async () => {
+it('a daemon keeps working if Postgres ends its connections at any moment', async () => {
   const drop = join(rig.dataDir, 'drop')
   await mkdir(drop, { recursive: true })
   const daemon = rig.start(['start'], {

@@ -13,7 +13,7 @@ import { look } from '../program/doctor/rig.ts'
 const folder = openForEach(() => openTempDir('full'))
 const SOON = { timeoutMs: 60_000, everyMs: 200 }
 
-/** Opens a database whose files are on a small disk of their own. */
+/** Opens a database whose files are on a small disk. */
 async function openOnSmallDisk() {
   const disk = await openSmallDisk(64)
   const place = join(disk, 'postgres')
@@ -38,9 +38,9 @@ async function openOnSmallDisk() {
   }
 }
 
-// Mounting a small disk takes the rights of root, and Linux.
-describe.skipIf(!canMount())('a Postgres of the rider whose disk is full', () => {
-  it('is a problem for the doctor, which tries to write there', async () => {
+// Mounting a small disk needs root and Linux.
+describe.skipIf(!canMount())('a Postgres server with a full disk', () => {
+  it('is a problem for doctor, which tries to write there', async () => {
     const { env, fill, free } = await openOnSmallDisk()
     expect(await look('database', env)).toEqual([])
     await fill()
@@ -57,7 +57,7 @@ describe.skipIf(!canMount())('a Postgres of the rider whose disk is full', () =>
     expect(await look('database', env)).toEqual([])
   })
 
-  it('keeps /readyz from 200, and the daemon waits and goes on by itself', async () => {
+  it('makes /readyz unavailable, and the daemon waits and continues by itself', async () => {
     const { env, fill, free } = await openOnSmallDisk()
     await fill()
     const port = await findFreePort()

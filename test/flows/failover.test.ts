@@ -28,7 +28,7 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
   beforeAll(async () => {
     one = await openCluster({ settings: 'log_connections = on\n' })
     await migrate({ connectionString: one.url, log: makeSilentLog() })
-    // By another database, because a template may have no connection.
+    // Connects to another database, because a template may have no connection.
     for (const name of ['second', 'third'])
       await queryOnce(new URL('/template1', one.url).href, `create database ${name} template postgres`)
     two = await openCluster({ primary: one })
@@ -38,7 +38,7 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
     await two?.close()
   })
 
-  it('is refused at the standby with the setting to use, before anything else, and may be read there', async () => {
+  it('is refused at the standby with the setting to use, except for reading', async () => {
     const refused = migrate({ connectionString: two.url, log: makeSilentLog() })
     await expect(refused).rejects.toMatchObject({
       code: 'database_standby',
@@ -54,7 +54,7 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
     expect(read.rowCount).toBe(1)
   })
 
-  it('is read at the standby by each command that only reads', async () => {
+  it('is read at the standby by each read-only command', async () => {
     const sandbox = await openForTest(startSandbox({ activities: 1, longestActivitySeconds: 60 }))
     const folder = await openForTest(openTempDir('standby'))
     const env = { MUSETTE_BASE_URL: sandbox.url, MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' }
@@ -94,11 +94,11 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
     { queue: 'Redis', database: 'second', old: 'only read, and goes on', of: () => [two, one] as const },
   ]
   it.each(TABLE)(
-    'is followed to the new primary within seconds, with the queue in $queue, while the old one is $old',
+    'fails over within seconds, with the queue in $queue, while the old server is $old',
     async ({ queue, database, of }) => {
       const [old, next] = of()
       const urlOf = ({ url }: Cluster) => new URL(`/${database}`, url).href
-      // Without a proxy, whose address somebody moves, the URL has both hosts.
+      // Without a proxy that is redirected, the URL lists both hosts.
       const line = queue === 'Postgres' ? await openLine(urlOf(old)) : undefined
       onTestFinished(() => line?.close())
       const hosts = [old, next].map(({ port }) => `127.0.0.1:${port}`).join()
@@ -109,7 +109,7 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
           databaseUrl: line?.url ?? `postgres://postgres@${hosts}/${database}`,
           env: {
             MUSETTE_HTTP: '127.0.0.1:0',
-            // A poll that runs while the old server stops is tried again after ten seconds; with this interval few do.
+            // A poll that runs while the old server stops is retried after ten seconds; a short interval makes this rare.
             MUSETTE_POLL_EVERY: '3s',
             MUSETTE_LAG: '1s',
             ...(redis && { REDIS_URL: redis.url }),
@@ -125,7 +125,7 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
       await eventually(async () => (await old.query(CAUGHT_UP)).length > 0, SOON)
       await next.query('select pg_promote()')
       if (queue === 'Postgres') {
-        // The address still leads to the old server, as it does until somebody moves it.
+        // The URL leads to the old server until somebody redirects it.
         await old.follow(next)
         old.takeLog()
       } else {
@@ -139,9 +139,9 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
         await old.query('select pg_sleep(2)')
         const logged = old.takeLog()
         expect(logged).not.toContain('read-only transaction')
-        // Each attempt of the two pools is three lines at most; without pauses there were a hundred a second.
+        // Each attempt of the two pools takes at most three lines; without backoff there were a hundred a second.
         expect(logged.split('\n').length).toBeLessThan(40)
-        // Each process says it once, and a job that waits now and then.
+        // Each process logs it once, and a waiting job sometimes.
         const seconds = (performance.now() - begunAt) / 1_000
         expect(rig.log.text().split('is a standby').length).toBeLessThan(5 + seconds)
       }

@@ -5,7 +5,7 @@ import { openForAll } from '../kit/open-for.ts'
 
 const rig = openForAll(() => openRig({ activities: 1, longestActivitySeconds: 600 }))
 
-// Each edit gives the summary and every sample the same new number.
+// Each edit writes the same new number into the summary and every sample.
 const EDITS = 20
 const SEEN = `select (a.summary ->> 'edit')::int as summary,
     (select array_agg(distinct v) from training.sample_extras x, unnest(x."values") v
@@ -14,7 +14,7 @@ const SEEN = `select (a.summary ->> 'edit')::int as summary,
     (select count(*)::int from training.raw_documents d where d.activity_id = a.activity_id) as documents
   from training.activities a`
 
-it('a reader sees the samples of one answer only while an activity is rewritten', async () => {
+it('a reader sees the samples of a single response while an activity is rewritten', async () => {
   await rig.sync()
   const [row] = await rig.rows('select path from training.activities')
   const reader = await connect(rig.databaseUrl)

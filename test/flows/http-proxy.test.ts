@@ -7,13 +7,13 @@ import { openReceiver } from '../kit/receiver.ts'
 import { openCliRig } from '../program/cli/rig.ts'
 
 const SIGN_IN = ['login', '--username', 'rider', '--password-stdin']
-/** A name that only the proxy knows. */
+/** A host name that only the proxy resolves. */
 const SERVICE = 'service.invalid'
 
 const rig = openForAll(() => openCliRig({ activities: 3 }))
 const proxy = openForAll(() => openHttpProxy(rig.sandboxUrl))
 
-it('hosts of NO_PROXY and this machine are reached without it, and a proxy of another kind is refused by name', async () => {
+it('this machine and hosts of NO_PROXY bypass the proxy; other proxy types are refused', async () => {
   const direct = await rig.musette(SIGN_IN, { input: 'rider', env: { HTTP_PROXY: proxy.url } })
   expect(direct.code, direct.stderr).toBe(0)
   const env = { MUSETTE_BASE_URL: `http://${SERVICE}`, HTTP_PROXY: proxy.url, NO_PROXY: '.invalid' }
@@ -26,7 +26,7 @@ it('hosts of NO_PROXY and this machine are reached without it, and a proxy of an
   expect(socks.stderr).not.toContain('secret-word')
 })
 
-it('the service is reached through HTTP_PROXY or http_proxy, and the password of the proxy is shown nowhere', async () => {
+it('HTTP_PROXY and http_proxy lead to the service, and no output has their password', async () => {
   const env = { MUSETTE_BASE_URL: `http://${SERVICE}`, http_proxy: proxy.url, MUSETTE_LOG_LEVEL: 'trace' }
   const signedIn = await rig.musette(SIGN_IN, { input: 'rider', env })
   expect(signedIn.code, signedIn.stderr).toBe(0)

@@ -46,7 +46,7 @@ const CASES = TRICKS.flatMap((trick) =>
 )
 
 it.each(CASES)(
-  'another program on the port of the embedded Postgres, by trick $trick, learns neither the password nor a query from $name',
+  'an impostor of the embedded Postgres ($trick) gets no password or query from $name',
   async ({ trick, connect }) => {
     const fake = await openFake(trick)
     const connecting = connect(makeUrl({ port: fake.port, password: PASSWORD }))
@@ -60,7 +60,7 @@ it.each(CASES)(
   },
 )
 
-it.each(TRICKS)('it is not taken for the embedded Postgres, by trick %s', async (trick) => {
+it.each(TRICKS)('an impostor (%s) is not taken for the embedded Postgres', async (trick) => {
   const fake = await openFake(trick)
   const folder = await openForTest(openTempDir('impostor'))
   const access = JSON.stringify({ port: fake.port, password: PASSWORD })
@@ -70,7 +70,7 @@ it.each(TRICKS)('it is not taken for the embedded Postgres, by trick %s', async 
   expect(fake.received()).not.toContain(PASSWORD)
 })
 
-it('a DATABASE_URL that requires SCRAM signs in by SCRAM only, and any other signs in as its server wants', async () => {
+it('a DATABASE_URL that requires SCRAM signs in by SCRAM only; others by any method', async () => {
   const fake = await openFake('cleartext')
   const url = `postgres://rider:${PASSWORD}@127.0.0.1:${fake.port}/mirror`
   const connect = (text: string) => openQueries({ connectionString: text, write: false })
@@ -88,10 +88,10 @@ function codesOf(error: unknown): unknown[] {
   return ['code' in error ? error.code : undefined, ...codesOf(error.cause)]
 }
 
-/** What a program that pretends to be Postgres does when a client wants to sign in. */
+/** The answer of a program that imitates Postgres to a client that signs in. */
 type Trick = 'cleartext' | 'md5' | 'accepts' | 'ready' | 'scram-unproved'
 
-/** Opens a server that speaks enough of the protocol of Postgres to be told a password, and keeps what it is told, as text. */
+/** Opens a server that speaks enough of the Postgres protocol to receive a password, and keeps everything received as text. */
 async function openFakePostgres(trick: Trick) {
   let received = ''
   let clients = 0

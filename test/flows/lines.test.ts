@@ -33,16 +33,16 @@ const log = makeSilentLog()
 const OFTEN = { everyMs: 50 }
 const SOON = { ...MQTT_PAUSES, lookEveryMs: 100, lockRetryMs: 100, answerMs: 100 }
 
-/** How a database comes to go on elsewhere, or from an earlier moment. */
+/** A way in which a database continues elsewhere or from an earlier time. */
 type Situation = [
   name: string,
   cause: string,
-  /** what is done before what is lost is written; what it returns is done after it, and returns the cluster that serves then */
+  /** runs before the lost rows are written; returns a function that runs afterwards and returns the cluster that then serves */
   prepare: (serving: Cluster, archive: string) => Promise<() => Promise<Cluster>>,
 ]
 const found = async (where: Cluster, query: string) => (await where.query(query)).length > 0
 
-/** Each goes on from the one before. */
+/** Each situation continues from the previous one. */
 const SITUATIONS: readonly Situation[] = [
   [
     'a promoted replica that lacks the last commits',
@@ -125,7 +125,7 @@ async function openOne(options: Parameters<typeof openCluster>[0]): Promise<Clus
 
 const WHY = HAS_CLUSTERS ? '' : ' (Postgres 15 is not installed; run: apt-get install postgresql-15)'
 
-describe.runIf(runsWith(HAS_CLUSTERS))(`readers miss and double nothing after${WHY}`, () => {
+describe.runIf(runsWith(HAS_CLUSTERS))(`readers miss and repeat nothing after${WHY}`, () => {
   let serving: Cluster
   let line: Line
   let archive: TempDir
@@ -134,10 +134,10 @@ describe.runIf(runsWith(HAS_CLUSTERS))(`readers miss and double nothing after${W
   let broker: TestBroker | undefined
   let folder: TempDir
   let accountId: number
-  /** Looks at the database as a daemon does at its start. */
+  /** Reads the database as a daemon does at its start. */
   let look: () => Promise<void>
 
-  /** A program that follows the feed, and keeps the names of activities. */
+  /** A program that follows the feed and keeps the names of activities. */
   const reader = { last: 0, names: new Map<string, unknown>(), numbers: new Map<number, string>() }
   const readFeed = async () => {
     const input = { since: reader.last, follow: false, signal: new AbortController().signal }
@@ -158,7 +158,7 @@ describe.runIf(runsWith(HAS_CLUSTERS))(`readers miss and double nothing after${W
     return new Map(rows.map(({ path, name }) => [String(path), name]))
   }
   const dir = () => join(folder.path, 'export')
-  /** The ids of the messages about an event, one an item. */
+  /** Returns the ids of the messages about an event. */
   const idsOf = (type: string, path?: string) =>
     receiver.received
       .filter(({ text }) => {
@@ -231,7 +231,7 @@ describe.runIf(runsWith(HAS_CLUSTERS))(`readers miss and double nothing after${W
     const connected = () => store.read(async () => true)
     await eventually(connected, { what: 'the store is connected again' })
     expect((await namesNow()).has(lost)).toBe(false)
-    // Postgres does not tell it, and so no trigger can.
+    // Postgres does not report this case, so no trigger notices it.
     if (cause === 'earlier') await look()
     await write(lost)
     await list(store, { accountId, paths: [kept], name: 'Lost' })
@@ -249,7 +249,7 @@ describe.runIf(runsWith(HAS_CLUSTERS))(`readers miss and double nothing after${W
       expect(new Set(idsOf('activity.new', path)).size, path).toBe(1)
       if (broker) expect(eventsOf(path), path).toHaveLength(1)
     }
-    // More new ones within minutes become one message.
+    // More new activities within minutes would share one message.
     await queryOnce(
       line.url,
       `update training.activities set first_seen_at = first_seen_at - interval '1 hour'`,

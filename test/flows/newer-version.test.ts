@@ -19,7 +19,7 @@ const start = () => {
   })
 }
 
-it('a daemon stops with a sentence when a newer musette has migrated its database', async () => {
+it('a daemon stops with an error after a newer musette migrates its database', async () => {
   const daemon = await start()
   try {
     await rig.rows(`insert into musette.migrations (hash, created_at) values ('newer', 9999999999999)`)
@@ -32,7 +32,7 @@ it('a daemon stops with a sentence when a newer musette has migrated its databas
   }
 })
 
-it('a daemon with Redis opens again when its database has a new line, whose queue is another one', async () => {
+it('a daemon with Redis reopens with another queue when its database gets a new line', async () => {
   const config = { ...rig.app.config, redisUrl: 'redis://127.0.0.1:9' }
   const watch = await openDatabaseWatch({ ...rig.app, config }, 50)
   try {
@@ -43,7 +43,7 @@ it('a daemon with Redis opens again when its database has a new line, whose queu
   }
 })
 
-/** What an older daemon left out, each of another activity. */
+/** Derived values that an older daemon did not write, each for another activity. */
 const LEFT_OUT = [
   'update training.activities set stray_samples = null',
   'delete from training.ride_measures',

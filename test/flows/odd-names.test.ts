@@ -7,7 +7,10 @@ import { distPath } from '../kit/processes.ts'
 import { startOnTerminal } from '../kit/terminal.ts'
 import { openCliRig } from '../program/cli/rig.ts'
 
-/** Sets the title of a terminal's window, rings, goes back to the line's start, and begins a sequence in one character. */
+/**
+ * Sets the title of a terminal's window, rings the bell, returns to the start of the line, and begins an escape sequence with one
+ * character.
+ */
 const ODD = 'odd\x1b]0;owned\x07\r\x9b2Jname'
 const STEERS = ['\x1b]0;', '\x07', '\x9b', '\rname']
 
@@ -18,7 +21,7 @@ function expectHarmless(text: string): void {
   for (const steer of STEERS) expect(text).not.toContain(steer)
 }
 
-describe('names with terminal control characters are written as psql does', () => {
+describe('terminal control characters in names are escaped as in psql', () => {
   it('in the lines of the log', async () => {
     const activities = [{ path: `${ODD}${'x'.repeat(1_000)}` }, { name: ODD }]
     const body = JSON.stringify({ success: true, activities })
@@ -30,7 +33,7 @@ describe('names with terminal control characters are written as psql does', () =
     expectHarmless(screen)
   })
 
-  it('in the output of upload, resync, export, doctor, status and accounts, and in errors; escaped in JSON', async () => {
+  it('in the output of each verb and in errors, and as JSON escapes in JSON', async () => {
     const file = join(rig.dataDir, `${ODD}.fit`)
     await writeFile(file, 'no FIT file')
     const ofNames = [

@@ -9,23 +9,23 @@ import { whatIsHere } from '../../src/features/mcp/tools/what-is-here.ts'
 import { findDeviceFacts } from '../../src/features/mqtt/device-facts.ts'
 import { openScene, type Row } from '../core/store/sql/scene.ts'
 
-it('one question has one answer from pages, Home Assistant and assistants: what is recommended, the form now, the last poll', async () => {
+it('pages, Home Assistant and assistants agree on recommendation, form and last poll', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   await scene.query(`update training.accounts set timezone = 'Asia/Tokyo'`)
-  // The newest activity with a form has no recovery load of its own day, the newest of all no form.
+  // The newest activity with a form has no recovery load on its own day; the newest of all has no form.
   const load = { tl_ftp: 1, tl_hie: 1, tl_pp: 1, rl_ftp: 10, rl_hie: 10, rl_pp: 10 }
   await scene.ride(accountId, '2026-05-01T06:00:00Z', { ...load, form: 5, freshness: 'Fresh' })
   await scene.ride(accountId, '2026-05-02T06:00:00Z', { ...load, rl_ftp: 80, freshness: 'Tired' })
   await scene.ride(accountId, new Date().toISOString(), { zone: 'Asia/Tokyo', xss: 1 })
-  // Told before the week, so that it counts for each of its days.
+  // Observed before the week, so that it counts for each day of the week.
   await scene.query(
     `insert into training.training_info (account_id, observed_at, last_seen_at, target_total)
      select $1, at, at, 60 from (select (date_trunc('week', day::timestamp) - interval '12 hours') at time zone 'Asia/Tokyo' as at
        from training.today limit 1) moment`,
     [accountId],
   )
-  // A partial poll ended well, and a reconcile is none.
+  // A partial poll counts as a poll; a reconcile does not.
   await scene.query(
     `insert into training.sync_runs (account_id, resource, kind, outcome, started_at, finished_at)
      select $1, 'activities', kind, outcome, at, at from (values ('poll', 'done', '2026-05-01 01:00Z'::timestamptz),

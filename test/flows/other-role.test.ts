@@ -27,7 +27,7 @@ import { makeRide } from '../kit/ride.ts'
 import { readWords } from '../kit/table.ts'
 import { uploadBytes } from '../kit/upload-bytes.ts'
 
-/** The message of all that the other role has made. It is the message of an error, so nothing that runs it succeeds. */
+/** The error message of everything that the other role made: whatever runs it fails. */
 const RAN = 'code of another role ran'
 const PLANTED_BY = `neighbour_${process.pid}`
 const READER = `analyst_${process.pid}`
@@ -36,7 +36,7 @@ const TYPES =
   'text,integer,bigint,real,double precision,numeric,boolean,date,timestamp,timestamptz,interval,jsonb,record,text[],integer[],double precision[]'
 const OPERATORS = '||,=,<>,<,<=,>,>=,+,-,*,/,->,->>,@>,?,?|,~'
 
-/** Every name that stands before a bracket in our sources: functions of SQL, among others. */
+/** Every name before a bracket in our sources, including all functions of SQL. */
 function calledNames(): string {
   const names = ['src', 'drizzle'].flatMap((dir) =>
     readdirSync(dir, { recursive: true, encoding: 'utf8' })
@@ -47,8 +47,8 @@ function calledNames(): string {
 }
 
 /**
- * Makes, in a schema, a better match for each call of a polymorphic function and for each operator between types that Postgres has
- * none for without a cast. What cannot be made, such as a function that exists, is left out.
+ * Makes a better match in a schema for each call of a polymorphic function, and for each operator between types for which Postgres needs a
+ * cast. Skips whatever cannot be made, such as an existing function.
  */
 const PLANT = `
 DO $plant$
@@ -127,7 +127,7 @@ afterAll(async () => {
   await queryOnce(new URL('/postgres', database.url).href, `DROP ROLE IF EXISTS ${PLANTED_BY}, ${READER}`)
 })
 
-/** Plants in the schemas of Postgres's default path, as a role that may create there: in 14 every role may, in public. */
+/** Plants in the schemas of Postgres's default path, as a role that may create there: in Postgres 14 every role may, in public. */
 async function plant(url: string): Promise<void> {
   const client = await connect(url)
   try {
@@ -154,12 +154,12 @@ async function plant(url: string): Promise<void> {
   }
 }
 
-it('would run for each caller with the default path', async () => {
+it('code of another role would run for each caller with the default path', async () => {
   await expect(queryOnce(database.url, 'select to_jsonb(now())')).rejects.toThrow(RAN)
   await expect(queryOnce(database.url, `select '{a}'::text[] || 'b'::text`)).rejects.toThrow(RAN)
 })
 
-it('runs under no verb', async () => {
+it('code of another role runs in no verb', async () => {
   const { app } = rig
   const { signal } = new AbortController()
   expect(await syncAccount(app, { name: 'default', training: true })).toMatchObject({ failed: 0 })
@@ -168,7 +168,7 @@ it('runs under no verb', async () => {
   const uploaded = await uploadBytes(app, { ...file, signal })
   expect(uploaded).toMatchObject([{ upload: { state: 'accepted' } }])
   expect(await rebuildAccount(app, { name: 'default' })).toMatchObject({ failures: [] })
-  // A transaction of another test, in a database of the same server, holds the feed back for as long as it lasts.
+  // A transaction of another test on the same server holds the feed back.
   const hasNew = async () => {
     for await (const page of readChanges(app, { since: 0, follow: false, signal }))
       if (page.some(({ kind }) => kind === 'activity.new')) return true
@@ -191,7 +191,7 @@ it('runs under no verb', async () => {
   expect(rig.log.text()).not.toContain(RAN)
 })
 
-it('runs neither in the daemon, for its pages nor for an assistant', async () => {
+it('code of another role runs neither in the daemon and its pages nor for an assistant', async () => {
   const { signal } = new AbortController()
   const daemon = await openDaemon(rig.app.config, rig.log.log, { roles: ROLES, signal })
   try {

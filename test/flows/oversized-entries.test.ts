@@ -7,13 +7,13 @@ const LONG = Array.from({ length: 3_000 }, (_, index) =>
 ).join('')
 const DEEP = `${'['.repeat(6_000)}${']'.repeat(6_000)}`
 
-/** The members of a JSON object with so many unknown fields. */
+/** The members of a JSON object with `count` unknown fields. */
 const many = (count: number) => Array.from({ length: count }, (_, index) => `"f${index}":1`).join()
 
 const rig = openForEach(() => openRig({ activities: 1, env: { MUSETTE_HISTORY_START: '2024-01-01' } }))
 
 describe('an oversized value', () => {
-  it('in an entry of the activity list costs that entry only', async () => {
+  it('in an entry of the activity list drops only that entry', async () => {
     const bad = `{"path":"${LONG}"},{"path":"deep","x":${DEEP}},{"path":"wide",${many(60_000)}}`
     const good = `{"path":"good","name":"Good","${LONG}":1,${many(3_000)}}`
     await rig.answer('^/oauth/activity$', `{"success":true,"activities":[${bad},${good}]}`)

@@ -9,18 +9,18 @@ const DUE = 'update training.activities set next_fetch_at = now() where next_fet
 const FAILED = `select path, fetch_error, next_fetch_at > now() as again
   from training.activities where detail_state = 'failed' order by path`
 
-/** Lets some activities answer so; returns their rows as they must be then. */
+/** Makes some activities answer with a status; returns the expected rows. */
 async function refuse(count: number, status: number, words: string) {
   const paths = (await findListed(rig.sandboxUrl, 'rider')).slice(0, count)
   await rig.fault(`^/oauth/activity/(${paths.join('|')})$`, { kind: 'status', status })
   return paths.sort().map((path) => ({ path, fetch_error: expect.stringContaining(words), again: true }))
 }
 
-it('any number of neighbouring activities that answer 500 fail alone', async () => {
+it('neighbouring activities that answer 500 fail without affecting others', async () => {
   const failed = await refuse(5, 500, 'status 500')
   expect(await rig.sync()).toMatchObject({ fetched: 3, failed: 5 })
   expect(await rig.rows(FAILED)).toEqual(failed)
-  // Also when nothing else is asked for.
+  // This holds even if nothing else is requested.
   await rig.rows(DUE)
   expect(await rig.sync()).toMatchObject({ fetched: 0, failed: 5 })
   await rig.heal()
@@ -28,7 +28,7 @@ it('any number of neighbouring activities that answer 500 fail alone', async () 
   expect(await rig.sync()).toMatchObject({ fetched: 5, failed: 0 })
 })
 
-it('an activity refused with 401 fails alone: others are mirrored and the login stays', async () => {
+it('an activity refused with 401 fails alone; others are mirrored and the login stays', async () => {
   const failed = await refuse(1, 401, 'the login is good')
   expect(await rig.sync()).toMatchObject({ fetched: 7, failed: 1 })
   expect(await rig.rows(FAILED)).toEqual(failed)
@@ -38,7 +38,7 @@ it('an activity refused with 401 fails alone: others are mirrored and the login 
   expect(tokens).toMatchObject({ refresh_token: 1 })
 })
 
-it('a pause made while the clock was ahead ends', async () => {
+it('a pause set while the clock was fast ends', async () => {
   await rig.sync()
   await rig.rows(`update training.activities set detail_state = 'failed', summary_hash = null,
     next_fetch_at = now() + interval '10 years' where activity_id <= 3`)

@@ -4,7 +4,7 @@ import { openCliRig } from '../program/cli/rig.ts'
 
 const rig = openForAll(() => openCliRig({ activities: 1 }))
 
-/** Another name for every address of this machine, which does not look like loopback. */
+/** Another address of this machine that does not look like loopback. */
 const elsewhere = () => ({ MUSETTE_BASE_URL: rig.sandboxUrl.replace('127.0.0.1', '0.0.0.0') })
 const PASSWORD = ['login', '--username', 'rider', '--password-stdin']
 
@@ -21,7 +21,7 @@ describe('login warns of plain http', () => {
     expect(stderr.startsWith(lines[0] ?? '-')).toBe(true)
   })
 
-  it('only when the service is on another machine', async () => {
+  it('only if the service is on another machine', async () => {
     const login = await rig.musette(PASSWORD, { input: 'rider' })
     expect(login).toMatchObject({ code: 0, stderr: '' })
   })

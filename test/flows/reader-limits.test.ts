@@ -21,7 +21,7 @@ async function openSession(url: string): Promise<pg.Client> {
   return client
 }
 
-/** Another user of the server, who is no superuser. */
+/** Makes another user of the server, who is no superuser. */
 async function makeUser(url: string, name: string, rights = ''): Promise<string> {
   await queryOnce(url, `CREATE ROLE ${name} LOGIN PASSWORD 'plain' ${rights}`)
   onTestFinished(async () => void (await queryOnce(url, `DROP OWNED BY ${name}; DROP ROLE ${name}`)))
@@ -31,7 +31,7 @@ async function makeUser(url: string, name: string, rights = ''): Promise<string>
   return own.href
 }
 
-/** Names under which musette has something done by one at a time, as they are hashed into keys. */
+/** The lock names that musette may hash into keys. */
 function keysOf(accountId: number): string[] {
   const words = ['activities', 'uploads', 'training info', 'workout list', 'workout sets', 'workout folder']
   const seconds = ['', `, ${accountId}`, `, hashtext('${accountId}')`, `, hashtext('')`]
@@ -58,7 +58,7 @@ describe('the login of an analyst', () => {
     await migrate({ connectionString: url, log: makeSilentLog() })
   })
 
-  it('takes no advisory lock and no lock of musette, and makes no temporary table or large object', async () => {
+  it('can take no advisory or musette lock and make no temporary table or large object', async () => {
     const { make, url } = await openReaderLogin()
     const reader = await make()
     expect(reader.openRights).toEqual([])
@@ -91,14 +91,14 @@ describe('the login of an analyst', () => {
     expect(open.rows).toEqual([])
   })
 
-  it('has ten connections at most', async () => {
+  it('has at most ten connections', async () => {
     const { make } = await openReaderLogin()
     const { url } = await make()
     for (let count = 1; count <= 10; count += 1) await openSession(url)
     await expect(queryOnce(url, 'select 1')).rejects.toMatchObject({ code: '53300' })
   })
 
-  it('takes no rights from the other users of a database, and the queue works', async () => {
+  it('takes no rights from other users of the database, and the queue works', async () => {
     const { name, make, url } = await openReaderLogin()
     const other = await makeUser(url, `${name}_other`)
     await queryOnce(url, `GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO ${name}_other`)
@@ -109,7 +109,7 @@ describe('the login of an analyst', () => {
     await client.query('CREATE TEMP TABLE mine (x int)')
   })
 
-  it('keeps the rights that its creator may not revoke, which are named', async () => {
+  it('keeps rights that its creator may not revoke, and these are named', async () => {
     const { name, url } = await openReaderLogin({ migrated: false })
     const database = new URL(url).pathname.slice(1)
     const maker = await makeUser(url, `${name}_maker`, 'CREATEROLE')

@@ -22,18 +22,18 @@ describe('a rebuild', () => {
     for (const statement of DAMAGE) await rig.rows(statement)
   }
 
-  /** Holds the rows of activities, so that no rebuild comes to its end. */
+  /** Locks rows of activities, so that no rebuild finishes. */
   const hold = (ids: number[]) =>
     openHold(rig.databaseUrl, `select from training.activities where activity_id in (${ids}) for update`)
 
-  it('that is killed repeatedly at any moment continues, with the same result', async () => {
+  it('continues with the same result after repeated kills', async () => {
     await damage()
     let before = 0
     for (const held of [15, 35]) {
       const lock = await hold([held])
       const rebuild = rig.start(['rebuild'])
       await eventually(async () => (await through()) > before, { everyMs: 5 })
-      // Anywhere within the batches that are under way.
+      // At a random moment within the running batches.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 100))
       await rebuild.kill('SIGKILL')
       await lock.close()
@@ -50,9 +50,9 @@ describe('a rebuild', () => {
     expect(await rig.rows(outcomes)).toEqual([{ all: 'abandoned abandoned done' }])
   })
 
-  it('that Ctrl-C or Postgres stops says so and continues the next time', async () => {
+  it('stopped by Ctrl-C or Postgres says so and resumes on the next run', async () => {
     await damage()
-    // Each of the four batches that are under way waits for one of them.
+    // Each of the four running batches waits for one of these rows.
     const four = await hold([5, 15, 25, 35])
     const stopped = rig.start(['rebuild'])
     await eventually(async () => (await rig.rows(WAITING_FOR_LOCK)).length === 4)
@@ -75,7 +75,7 @@ describe('a rebuild', () => {
     expect(await readTables(rig.databaseUrl)).toEqual(whole)
   })
 
-  it('begins again after that of another version, and names what has no stored answer', async () => {
+  it('restarts after a rebuild of another version, and counts missing stored responses', async () => {
     await rig.rows(`insert into musette.rebuilds
       select account_id, '0.0.0', now(), 1000000, '{}' from training.accounts`)
     await rig.rows('delete from training.raw_documents where activity_id = 3')

@@ -30,7 +30,7 @@ it('the web server ends stalled requests, and answers others meanwhile', async (
   const all = [...posts, ...openSlow(50, 'GET / HTTP/1.1\r\nHo'), ...openSlow(50, '')]
   expect(await rig.ask('/healthz')).toMatchObject({ status: 200 })
   await eventually(() => closedOf(all) === all.length, { what: 'the end of the slow connections' })
-  // None was refused for what it sent.
+  // No request was refused for its content.
   expect(new Set(posts.map(({ answer }) => answer()))).toEqual(new Set(['']))
 })
 
@@ -61,11 +61,11 @@ it.each([
     `POST /mcp HTTP/1.1\r\n${OWN}Content-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n`,
     '100 Continue',
   ],
-])('without a token as many %s as the limit lock nobody out', async (_what, text, answer) => {
+])('without a token, as many %s as the limit lock nobody out', async (_what, text, answer) => {
   const idle = openSlow(256, text, rigWithoutToken)
   const isThrough = (one: (typeof idle)[number]) => one.closed() || one.answer().includes(answer)
   await eventually(() => idle.every(isThrough), { what: 'the answers' })
-  // Each is a connection of its own.
+  // Each request uses a new connection.
   const headers = { connection: 'close' }
   for (let times = 0; times < 5; times++)
     expect(await rigWithoutToken.ask('/healthz', { headers })).toMatchObject({ status: 200 })

@@ -21,7 +21,7 @@ async function start() {
   return daemon
 }
 
-/** Opens an account beside the one of the rig, or that one. */
+/** Opens an account beside the rig's account, or the rig's account itself. */
 async function openLogin(name: string) {
   const { accountId: id } = name === 'default' ? rig.account : await signIn(name)
   const run = (sql: string) => rig.rows(`${sql} where account_id = ${id}`)
@@ -58,7 +58,7 @@ const DAMAGES: ReadonlyArray<[name: string, words: string, damage: (login: Login
   ['folder-as-spool', 'cannot be read', ({ spool }) => mkdir(spool)],
 ]
 
-it('accounts whose tokens cannot be read are parked by a daemon that starts, and the others go on', async () => {
+it('a starting daemon parks accounts with unreadable tokens, and the others continue', async () => {
   const logins: Login[] = []
   for (const [name, , damage] of DAMAGES) {
     const login = await openLogin(name)
@@ -87,7 +87,7 @@ it('accounts whose tokens cannot be read are parked by a daemon that starts, and
   await logins[0]?.isPolled()
 })
 
-it('an account whose tokens become unreadable is parked by the daemon, without a failed job at each poll', async () => {
+it('a daemon parks an account whose tokens become unreadable, without failing polls', async () => {
   const anna = await openLogin('anna')
   const other = await openLogin('default')
   await start()
@@ -99,7 +99,7 @@ it('an account whose tokens become unreadable is parked by the daemon, without a
   expect(rig.log.lines.filter(({ level, msg }) => level === 'error' && msg?.includes('dead'))).toEqual([])
 })
 
-it('an account recovers when its tokens can be read again, and stays parked when its login had ended', async () => {
+it('a parked account recovers with readable tokens, unless its login has ended', async () => {
   const anna = await openLogin('anna')
   const [before] = await anna.run('select key_id from musette.credentials')
   await anna.run(OTHER_KEY)
@@ -117,14 +117,14 @@ it('an account recovers when its tokens can be read again, and stays parked when
   expect(await anna.state()).toEqual({ needs_login: true, last_error: 'the login has ended' })
 })
 
-it('an account with another key is parked, and the key is right, also for who asks for that account alone', async () => {
+it('an account with another key is parked alone, and the key still counts as right', async () => {
   const anna = await openLogin('anna')
   await anna.run(OTHER_KEY)
   expect(await parkUnreadableLogins(rig.app, anna.id)).toBeUndefined()
   expect(await anna.state()).toMatchObject(parked('another key', 'anna'))
 })
 
-it('a rotation of the key is stopped by a spool file that cannot be read, and changes no login', async () => {
+it('an unreadable spool file stops a key rotation, which then changes no login', async () => {
   const anna = await openLogin('anna')
   await mkdir(anna.spool)
   const sealed = () => rig.rows('select c::text from musette.credentials c order by account_id')

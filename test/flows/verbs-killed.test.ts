@@ -9,7 +9,7 @@ import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.
 import { whole } from '../kit/sampling.ts'
 import { type CliRig, openCliRig } from '../program/cli/rig.ts'
 
-/** At how many moments each is killed. Those of a rebuild: rebuild-killed.test.ts. */
+/** Number of moments at which each command is killed. For a rebuild see rebuild-killed.test.ts. */
 const MOMENTS = whole ? 100 : 2
 vi.setConfig({ testTimeout: 150_000 + MOMENTS * 15_000 })
 
@@ -24,13 +24,13 @@ afterAll(() => rig?.close())
 
 const rows = (text: string) => queryOnce(rig.databaseUrl, text)
 const fileOf = (name: string) => join(rig.dataDir, `${name}.tar`)
-/** All but what a comparison or a backup writes: runs, and in the activities when they were compared. */
+/** Returns all rows except those that a comparison or a backup writes: runs, and the comparison times of activities. */
 const content = async () => {
   const all = Object.entries(await contentOf(rig.databaseUrl))
   return all.filter(([table]) => !/^training\.(sync_runs|activities$)/.test(table))
 }
 
-/** What is killed, and what must hold after each kill. */
+/** A killed command, and the condition that must hold after each kill. */
 type Killed = {
   args: readonly string[]
   prepare?: () => Promise<unknown>
@@ -40,14 +40,14 @@ type Killed = {
 
 const KILLED: ReadonlyArray<[what: string, open: () => Promise<Killed>]> = [
   [
-    'a backup, leaves the older file or a whole one',
+    'a backup leaves the older file or a complete one',
     async () => ({
       args: ['backup', fileOf('kept')],
       expectWell: async () => readThrough(await readFile(fileOf('kept'))),
     }),
   ],
   [
-    'a restore, leaves an empty database or a whole one, and succeeds the next time',
+    'a restore leaves an empty or complete database, and succeeds the next time',
     async () => {
       expect(await rig.musette(['backup', fileOf('restored')])).toMatchObject({ code: 0 })
       const source = await contentOf(rig.databaseUrl)
@@ -74,13 +74,13 @@ const KILLED: ReadonlyArray<[what: string, open: () => Promise<Killed>]> = [
     },
   ],
   [
-    'a verification of a backup, changes nothing, and succeeds the next time',
+    'a verification of a backup changes nothing, and succeeds the next time',
     async () => {
-      // Of a login of its own, whose databases no other test takes for its own.
+      // With a separate login, so that no other test uses its databases.
       const role = `killed_${randomBytes(4).toString('hex')}`
       await rows(`create role ${role} login createdb password 'x'`)
       onTestFinished(async () => {
-        // The next verification of an hour later drops what is left.
+        // The next verification an hour later would drop the remains.
         const left = `select datname from pg_database where datname ~ '^musette_verify_' and datdba = '${role}'::regrole`
         for (const { datname } of await rows(left)) await rows(`drop database ${datname} with (force)`)
         await rows(`drop role ${role}`)
@@ -100,7 +100,7 @@ const KILLED: ReadonlyArray<[what: string, open: () => Promise<Killed>]> = [
     },
   ],
   [
-    'a comparison with the service, changes nothing, and succeeds the next time',
+    'a comparison with the service changes nothing, and succeeds the next time',
     async () => {
       const before = await content()
       return {
@@ -113,7 +113,7 @@ const KILLED: ReadonlyArray<[what: string, open: () => Promise<Killed>]> = [
     },
   ],
   [
-    'an export, leaves a folder that the next one completes',
+    'an export leaves a folder that the next export completes',
     async () => {
       const args = ['export', '--all', '--to', join(rig.dataDir, 'history')]
       let edits = 0
@@ -124,7 +124,7 @@ const KILLED: ReadonlyArray<[what: string, open: () => Promise<Killed>]> = [
           return rows(`update training.activities set name = 'Edit ${edits}'`)
         },
         expectWell: async () => {
-          // Postgres keeps the lock of a killed process until it notices that the process is gone.
+          // Postgres keeps the lock of a killed process until it notices the death of the process.
           await eventually(async () => (await rig.musette(args)).code === 0)
           expect(await rig.musette([...args, '--check'])).toMatchObject({ code: 0 })
         },
@@ -133,7 +133,7 @@ const KILLED: ReadonlyArray<[what: string, open: () => Promise<Killed>]> = [
   ],
 ]
 
-it.each(KILLED)('a command that is killed at any moment, as %s', async (_what, open) => {
+it.each(KILLED)('killed at any moment, %s', async (_what, open) => {
   const { args, prepare, env = () => ({}), expectWell } = await open()
   await prepare?.()
   const startedAt = performance.now()

@@ -50,7 +50,7 @@ it('status, doctor, metrics and dashboard show a waiting file until it no longer
   expect(await diagnose()).toMatchObject([{ state: 'ok' }])
 })
 
-it('status and dashboard show what is no FIT file; doctor, metrics and the state of the page leave it out', async () => {
+it('only status and dashboard show files that are no FIT files', async () => {
   const reason = 'the service takes FIT files only'
   await show({ ...cut, code: 'not_taken', relativePath: 'ride.gpx', reason })
   expect((await findStatus(rig.app)).waiting_files).toMatchObject([{ path: 'ride.gpx', reason }])
@@ -64,7 +64,7 @@ it('status and dashboard show what is no FIT file; doctor, metrics and the state
   await show()
 })
 
-it('a replaced folder is forgotten when the watcher of the new one starts; folders of other machines stay', async () => {
+it('a new watcher forgets the replaced folder, but not the folders of other machines', async () => {
   await show(cut)
   const at = (folder: string, isFirst: boolean) => ({ folder, waiting: [cut], lookedAt: new Date(), isFirst })
   const folders = async () => (await findStatus(rig.app)).waiting_files.map(({ folder }) => folder)

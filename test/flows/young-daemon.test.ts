@@ -13,7 +13,7 @@ import { openTempDir } from '../kit/temp-dir.ts'
 const RULES = CORE_SOURCES.flatMap(({ rules }) => Object.values(rules))
 const NEVER_POLLED = 'delete from training.sync_runs'
 
-/** A mirror in order. */
+/** A mirror without faults. */
 const WELL = [
   NEVER_POLLED,
   poll('1 minute'),
@@ -21,7 +21,7 @@ const WELL = [
   run('backup-verify', '1 minute', 'done'),
 ].join(';')
 
-it('a daemon that has just started says nothing of polls and backups, and of what is past for a day', async () => {
+it('a new daemon reports no missing polls and backups yet, nor past faults for a day', async () => {
   const folder = await openForTest(openTempDir('backups'))
   const rig = await openForTest(openRig({ activities: 0, env: { MUSETTE_BACKUP_DIR: folder.path } }))
   const [row] = await rig.rows('select line from training.database')

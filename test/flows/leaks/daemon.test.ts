@@ -17,7 +17,7 @@ async function expectNoLeak(text: string): Promise<void> {
   expect(findLeaks(text, await rig.tokens())).toEqual([])
 }
 
-/** Expects that nothing of it stands where somebody may look: beside the files, in tables, in the queue. */
+/** Expects no secret where somebody may look: beside the files, in tables, in the queue. */
 async function expectNothingLeft(): Promise<void> {
   const [database, files] = [await readDatabase(rig.databaseUrl), await readFiles(rig.dataDir)]
   expect(database).toContain('training.uploads')
@@ -25,8 +25,8 @@ async function expectNothingLeft(): Promise<void> {
   await expectNoLeak(database + files)
 }
 
-describe.each(['postgres', 'redis'])('no secret gets out of a daemon with its queue in %s', (queue) => {
-  it('while the service repeats every secret in its answers', async ({ skip }) => {
+describe.each(['postgres', 'redis'])('no secret leaks from a daemon with its queue in %s', (queue) => {
+  it('while the service repeats every secret in its responses', async ({ skip }) => {
     if (queue === 'redis' && !rig.redisUrl) skip('redis-server is not installed')
     rig.hostile.become([])
     await queryOnce(rig.databaseUrl, 'truncate training.uploads cascade')
@@ -60,7 +60,7 @@ describe.each(['postgres', 'redis'])('no secret gets out of a daemon with its qu
   }, 120_000)
 })
 
-/** What every page and address says, with the token and without, and with a wrong one. */
+/** Returns the content of every page and URL, with the token, without it, and with a wrong one. */
 async function lookAround(url: string): Promise<string> {
   const paths = ['/', '/metrics', '/readyz', '/healthz', '/api/today', '/api/runs', '/login', '/none']
   const texts: string[] = []
@@ -76,7 +76,7 @@ async function lookAround(url: string): Promise<string> {
   return `${texts.join('\n')}\n${[...refused.headers].join()} ${await refused.text()}`
 }
 
-it('a rotation shows no key', async () => {
+it('a key rotation shows no key', async () => {
   const file = join(rig.dataDir, 'secret.key.next')
   const end = await rig.musette(['key', 'rotate', '--to', file])
   expect(end).toMatchObject({ code: 0 })
@@ -85,7 +85,7 @@ it('a rotation shows no key', async () => {
   await expectNothingLeft()
 })
 
-/** Reads everything in the database as text: what analysts read, the queue, and the sealed logins. */
+/** Reads the whole database as text: the tables of analysts, the queue, and the sealed logins. */
 async function readDatabase(url: string): Promise<string> {
   const tables = await queryOnce(
     url,
@@ -119,7 +119,7 @@ async function readRedis(url: string): Promise<string> {
   }
 }
 
-/** Reads every file below a folder, as text by bytes; of the key's own files only the names. */
+/** Reads every file below a folder as latin1 text; for key files only the names. */
 async function readFiles(folder: string): Promise<string> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const texts: string[] = []

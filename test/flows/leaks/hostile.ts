@@ -1,18 +1,18 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { listen } from '../../kit/listen.ts'
 
-/** An answer that repeats what it was asked with, wherever it has room for it. */
+/** A response that repeats the secrets of its request wherever it has room. */
 export type Echo = (said: string) => {
   status?: number
   headers?: Record<string, string>
   body: unknown
-  /** ends the connection before the body is whole */
+  /** ends the connection before the body is complete */
   short?: boolean
 }
 
 type Plan = Array<{ path: RegExp; echo: Echo; times?: number }>
 
-/** Opens a way to the stand-in service at `url` that can turn hostile: it repeats every secret it is told. */
+/** Opens a proxy to the stand-in service at `url` that can turn hostile: it repeats every secret that it receives. */
 export async function openHostile(url: string) {
   let plan: Plan = []
   let repeated = ''
@@ -41,14 +41,14 @@ export async function openHostile(url: string) {
   const port = await listen(server)
   return {
     url: `http://127.0.0.1:${port}`,
-    /** what it answers from now on, by path, at most so many times; all else is passed on */
+    /** sets the hostile responses from now on, by path and at most `times` each; other requests are forwarded */
     become(next: Plan) {
       plan = next
       answers = 0
     },
-    /** everything it was told and has repeated since the start */
+    /** everything that it has received and repeated since the start */
     repeated: () => repeated,
-    /** how many answers it has repeated since it last changed */
+    /** number of repeating responses since the last change of the plan */
     answers: () => answers,
     async close() {
       server.closeAllConnections()
@@ -57,7 +57,7 @@ export async function openHostile(url: string) {
   }
 }
 
-/** Headers, form and query as they came, and once more decoded; on one line, as a header allows. */
+/** Headers, form and query as received, and once more decoded; on one line, as a header requires. */
 function whatWasSaid({ headers, url }: IncomingMessage, body: Buffer): string {
   const basic = Buffer.from((headers.authorization ?? '').replace(/^Basic /, ''), 'base64').toString('latin1')
   const form = body.length < 10_000 ? body.toString('latin1') : ''
@@ -86,13 +86,13 @@ function endToEnd(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(kept.flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : [])))
 }
 
-/** The addresses that a token is sent to, and the one that gives tokens. */
+/** The paths that receive a token, and the path that issues tokens. */
 export const DATA = /^\/oauth\/(?!token)/
 export const TOKEN = /^\/oauth\/token$/
-/** The answer after which a token is renewed. */
+/** The response after which a token is refreshed. */
 export const unauthorized: Echo = (said) => ({ status: 401, body: said })
 
-/** Ways of saying everything again, by what they look like. */
+/** Responses that repeat everything, by kind. */
 export const ECHOES = {
   refusal: (said) => ({ status: 403, body: { success: false, error: said, message: said } }),
   failure: (said) => ({ status: 500, body: said }),

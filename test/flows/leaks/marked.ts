@@ -1,7 +1,7 @@
-/** Every secret of these tests holds this word. */
+/** Every secret of these tests contains this word. */
 const MARK = 'sEcReT'
 
-/** The secrets of a whole installation; each is of a form that its place takes. */
+/** The secrets of a whole installation, each in a form that its place accepts. */
 export const SECRETS = {
   password: `password&${MARK} 1`,
   wrongPassword: `wrong&${MARK}`,
@@ -14,7 +14,7 @@ export const SECRETS = {
   key: Buffer.from(`key-${MARK}-`.repeat(3).slice(0, 32)).toString('base64'),
 } as const
 
-/** The mark as it is, in hexadecimal, and as it looks inside of base64, which depends on where it begins. */
+/** The mark as plain text, in hexadecimal, and in base64, which depends on its offset. */
 const FORMS: readonly string[] = [
   MARK,
   Buffer.from(MARK).toString('hex'),
@@ -26,7 +26,7 @@ const FORMS: readonly string[] = [
   }),
 ]
 
-/** Lists where a text gives away a marked secret or one of `tokens`: what stands around it. */
+/** Lists the places where a text contains a marked secret or a token, each with the text around it. */
 export function findLeaks(text: string, tokens: readonly string[] = []): string[] {
   return [...FORMS, ...tokens].flatMap((form) => {
     const at = text.indexOf(form)

@@ -14,7 +14,7 @@ const SIGN_IN = ['login', '--username', 'marked', '--password-stdin', '--keep-pa
 type Tokens = { access: string[]; refresh: string[] }
 type More = { input?: string; env?: Record<string, string> }
 
-/** Opens an installation every one of whose secrets is marked, on a service that can turn hostile; nobody is signed in. */
+/** Opens an installation in which every secret is marked, on a service that can turn hostile; nobody is signed in. */
 export async function openLeakRig() {
   return openTogether(async (keep) => {
     const role = `marked_${randomBytes(4).toString('hex')}`
@@ -29,7 +29,7 @@ export async function openLeakRig() {
     const databaseUrl = Object.assign(new URL(rig.databaseUrl), login).href
     const redis = findRedisBinary() ? await keep(openOwnRedis()) : undefined
     const env = {
-      // A service that answers no list could not say whether it has a ride.
+      // A service that serves no list could not say whether it has a ride.
       MUSETTE_KNOWN_RIDES: 'send',
       DATABASE_URL: databaseUrl,
       MUSETTE_BASE_URL: hostile.url,
@@ -46,16 +46,16 @@ export async function openLeakRig() {
     return {
       hostile,
       databaseUrl,
-      /** undefined when this machine has no redis-server */
+      /** undefined if this machine has no redis-server */
       redisUrl: redis && (await withPassword(redis.url)),
       dataDir: rig.dataDir,
-      /** runs a verb to its end, at the level of the log that says most; what it says is kept */
+      /** runs a verb to its end at the most verbose log level; its output is kept */
       musette,
       start: (more: Record<string, string>) => rig.start(['start'], { env: { ...env, ...more } }),
       signIn: () => musette(SIGN_IN, { input: SECRETS.password }),
-      /** everything that the verbs so far have said */
+      /** the output of all verbs so far */
       said: () => said,
-      /** every token that the service has given out */
+      /** every token that the service has issued */
       async tokens() {
         const { access, refresh } = await rig.steer<Tokens>('GET', 'tokens')
         return [...access, ...refresh]

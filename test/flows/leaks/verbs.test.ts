@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 240_000 })
 const LOGIN = ['login', 'other', '--username', 'marked', '--password-stdin']
 const WITH_SECRET = { MUSETTE_CLIENT_SECRET: SECRETS.clientSecret }
 const { refusal, ...OTHER_ECHOES } = ECHOES
-/** All ways of repeating, or some by chance where not every case is tried. */
+/** All kinds of echoes, or without WHOLE a random sample. */
 const SOME_ECHOES: readonly Echo[] = [refusal, ...sample(Object.values(OTHER_ECHOES), 3)]
 
 type Pair = [string, string]
@@ -25,10 +25,10 @@ afterEach(async () => {
   expect(findLeaks(rig.said(), await rig.tokens())).toEqual([])
 })
 
-describe('no secret gets out of a verb', () => {
-  it('whose secrets the data endpoints repeat', async () => {
+describe('no secret leaks from a verb', () => {
+  it('whose secrets are repeated by the data endpoints', async () => {
     for (const echo of SOME_ECHOES) {
-      // A limit is waited out for as long as it is repeated, so it ends here by itself.
+      // A verb waits while the rate limit is repeated, so the limit ends by itself here.
       const times = echo === ECHOES.limit ? 1 : Number.POSITIVE_INFINITY
       rig.hostile.become([{ path: DATA, echo, times }])
       await rig.musette(['sync'])
@@ -36,7 +36,7 @@ describe('no secret gets out of a verb', () => {
     }
   })
 
-  it('whose secrets the token endpoint repeats', async () => {
+  it('whose secrets are repeated by the token endpoint', async () => {
     for (const echo of SOME_ECHOES) {
       rig.hostile.become([])
       await rig.signIn()
@@ -47,13 +47,13 @@ describe('no secret gets out of a verb', () => {
       const login = rig.musette(LOGIN, { input: SECRETS.password, env: WITH_SECRET })
       for (const { code } of await Promise.all([rig.musette(['sync']), login])) expect(code).not.toBe(0)
     }
-    // The proof that every one of them was told, and so could have been repeated in turn.
+    // Proves that the service received every secret and could have repeated it.
     const repeated = rig.hostile.repeated()
     for (const secret of [SECRETS.password, SECRETS.clientSecret]) expect(repeated).toContain(secret)
     expect((await rig.tokens()).filter((token) => repeated.includes(token)).length).toBeGreaterThan(2)
   })
 
-  it('that is refused, or is given a wrong password, secret or code', async () => {
+  it('that is refused, or gets a wrong password, secret or code', async () => {
     expect(await rig.musette(LOGIN, { input: SECRETS.wrongPassword })).toMatchObject({ code: 3 })
     const wrongSecret = await rig.musette(LOGIN, { input: SECRETS.password, env: WITH_SECRET })
     expect(wrongSecret).toMatchObject({ code: 3 })
@@ -62,7 +62,7 @@ describe('no secret gets out of a verb', () => {
     expect((await rig.musette(['login', 'other', '--paste', ...client], { input })).code).not.toBe(0)
   })
 
-  it('whose upload is refused with an answer that repeats its secrets', async () => {
+  it('whose upload is refused with a response that repeats its secrets', async () => {
     await rig.signIn()
     const file = join(rig.dataDir, 'ride.fit')
     await writeFile(file, makeRide())
@@ -85,7 +85,7 @@ describe('no secret gets out of a verb', () => {
       { DATABASE_URL: changed(rig.databaseUrl, { pathname: '/none' }) },
       { DATABASE_URL: `postgres://marked:${SECRETS.databasePassword}@[::1:5432/x` },
       { REDIS_URL: changed(redisUrl, { port: '1' }) },
-      // Libraries write the commands that they send to standard error.
+      // With DEBUG, libraries write their commands to standard error.
       { REDIS_URL: changed(redisUrl, wrong), DEBUG: '*' },
       { MUSETTE_SECRET_KEY: wrongKey },
     ]
@@ -102,7 +102,7 @@ describe('no secret gets out of a verb', () => {
       await rig.musette(args)
   })
 
-  it('that the form for defects asks for', async () => {
+  it('that the bug report form asks for', async () => {
     await rig.signIn()
     const [file, report] = ['webhooks.json', 'report.json'].map((name) => join(rig.dataDir, name)) as Pair
     const url = `http://127.0.0.1:9/${SECRETS.address}`

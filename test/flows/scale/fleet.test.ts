@@ -11,12 +11,12 @@ import { type Fleet, openFleet } from './fleet.ts'
 const WITHOUT_REDIS = 'redis-server is not installed; run: apt-get install redis-server'
 
 describe.each(['postgres', 'redis'] as const)('two daemons with their queue in %s', (queue) => {
-  it('lose and double nothing when killed and when Postgres is away', async ({ skip }) => {
+  it('lose and duplicate nothing through kills and an outage of Postgres', async ({ skip }) => {
     if (queue === 'redis' && !runsWith(inject('redisUrl'))) skip(WITHOUT_REDIS)
     const fleet = await openForTest(openFleet(queue))
     const life = makeLife(fleet)
     await planBadDay(fleet)
-    // Each is killed while it works, and another takes its place; one of them waits for the answer of the first upload.
+    // Each is killed while it works, and another takes its place; one of them waits for the response to the first upload.
     for (const place of fleet.members.keys()) {
       await life.stir()
       await busy(fleet, place % 2 === 0 ? 'upload' : 'fetch')
@@ -38,14 +38,14 @@ describe.each(['postgres', 'redis'] as const)('two daemons with their queue in %
     await busy(fleet, 'fetch')
     fleet.line.become('cut')
     await life.stir()
-    // Long enough that each has noticed it; no clock is asked.
+    // Wait until each daemon has noticed the outage; no clock is needed.
     for (const member of fleet.members) await member.waitForLine(/"level":40.*database/)
     fleet.line.become('good')
     await expectWhole(fleet, life)
   }, 480_000)
 })
 
-/** Expects that nothing is lost and nothing doubled, as soon as the fleet has caught up; and that nobody had to be started again. */
+/** Expects that nothing is lost or duplicated once the fleet has caught up, and that no daemon had to be restarted. */
 async function expectWhole(own: Fleet, life: Life): Promise<void> {
   await own.steer('DELETE', 'faults')
   await own.steer('PATCH', 'settings', { latency_ms: 0 })
@@ -63,7 +63,7 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
   await eventually(async () => (await left()).length === 0)
   expect(await uploadsOf(own)).toEqual({ accepted: life.dropped(), refused: 0 })
   expect(await own.files('failed')).toEqual([])
-  // One that is killed between two steps of a move leaves a second name of the moved file behind.
+  // A kill between two steps of a move leaves a second name of the moved file.
   const done = (await own.files('done')).filter((name) => !name.startsWith('.moving-'))
   expect(done).toHaveLength(life.dropped())
   const doubled = 'select from training.samples group by activity_id, t having count(*) > 1 limit 1'
@@ -71,7 +71,7 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
   for (const member of own.members) expect(await member.kill('SIGTERM')).toMatchObject({ code: 0 })
 }
 
-/** Waits until an upload or a fetch is under way; several watchers send at once, so that both need not be at one moment. */
+/** Waits until an upload or a fetch is running; several watchers send at once, so both rarely run at the same moment. */
 async function busy(own: Fleet, work: 'upload' | 'fetch'): Promise<void> {
   const query =
     work === 'upload'
@@ -81,17 +81,17 @@ async function busy(own: Fleet, work: 'upload' | 'fetch'): Promise<void> {
   await eventually(isBusy, { everyMs: 10, what: `${work} under way` })
 }
 
-/** What goes on at the service and in the drop folder while the fleet is troubled. */
+/** The events at the service and in the drop folder while the fleet is disturbed. */
 type Life = {
-  /** one round of it: files dropped, rides added, edited and deleted */
+  /** one round: files dropped, rides added, edited and deleted */
   stir(): Promise<void>
-  /** how many different files were dropped */
+  /** number of different dropped files */
   dropped(): number
 }
 
 type Listed = { path: string; listed: boolean; uploaded: boolean }
 
-/** Makes the life of a rider whose every round is another. */
+/** Makes a rider's events, different in every round. */
 function makeLife(fleet: Fleet): Life {
   let rounds = 0
   let dropped = 0
@@ -115,11 +115,11 @@ function makeLife(fleet: Fleet): Life {
   }
 }
 
-/** Plans the failures that a bad day of the service has, and makes every answer slow, so that something is always under way. */
+/** Plans the failures of a bad day of the service, and slows every response, so that something is always running. */
 async function planBadDay(fleet: Fleet): Promise<void> {
   await fleet.steer('PATCH', 'settings', { latency_ms: 100 })
   const faults = [
-    // Whoever sends the first file is killed before the answer.
+    // The sender of the first file is killed before the response.
     { path: '^/oauth/upload$', kind: 'slow', duration_ms: 600_000 },
     { path: '^/oauth/activity', kind: 'status', status: 500, probability: 0.05, times: 'always' },
     { path: '^/oauth/activity/', kind: 'reset', probability: 0.05, times: 'always' },
@@ -135,8 +135,8 @@ async function uploadsOf(fleet: Fleet) {
 }
 
 /**
- * Lets the minutes pass that the ledger waits before it believes a sender dead and a lost answer no acceptance; what was
- * sent within the last seconds is left alone, because its sender may live.
+ * Skips the waits after which the ledger considers a sender dead and a lost response a failure. Leaves alone what was sent within the last
+ * seconds, because its sender may be alive.
  */
 async function passWaits(fleet: Fleet): Promise<void> {
   await fleet.rows(

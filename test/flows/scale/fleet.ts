@@ -9,7 +9,7 @@ import { openCliRig } from '../../program/cli/rig.ts'
 /** Several daemons on one database, one queue and one drop folder, and the stand-in service. */
 export type Fleet = Awaited<ReturnType<typeof openFleet>>
 
-/** Starts two daemons with all roles but the web server, signed in as the rider, and waits until each has started. */
+/** Starts two signed-in daemons with all roles except the web server, and waits until each has started. */
 export async function openFleet(queue: 'postgres' | 'redis') {
   return openTogether(async (keep) => {
     const rig = await keep(openCliRig({ activities: 16, isSignedIn: true }))
@@ -23,7 +23,7 @@ export async function openFleet(queue: 'postgres' | 'redis') {
       MUSETTE_POLL_EVERY: '2s',
       MUSETTE_RECONCILE_EVERY: '10s',
       MUSETTE_LAG: '5s',
-      // The ledger alone must see that a file was sent, without the rides that the mirror has by then.
+      // The ledger alone must notice that a file was sent, without the mirrored rides.
       MUSETTE_KNOWN_RIDES: 'send',
       MUSETTE_HTTP: 'off',
     }
@@ -37,18 +37,18 @@ export async function openFleet(queue: 'postgres' | 'redis') {
     for (const place of [0, 1]) await start(place)
     const dropDir = join(rig.dataDir, 'drop')
     const files = async (name: '' | 'done' | 'failed') => {
-      // Finished files lie in a folder a month; those that wait, in none.
+      // Finished files lie in a folder per month; waiting files lie in no subfolder.
       const all = { withFileTypes: true, recursive: name !== '' } as const
       const entries = await readdir(join(dropDir, name), all).catch(() => [])
       return entries.filter((entry) => entry.isFile()).map((entry) => entry.name)
     }
     return {
       sandboxUrl: rig.sandboxUrl,
-      /** the database itself, past the line that can be cut */
+      /** the database itself, around the line that can be cut */
       databaseUrl: rig.databaseUrl,
       line,
       redis,
-      /** the daemon in each place now */
+      /** the current daemon in each place */
       members,
       /** kills the daemon in a place as a power cut would, and starts another there */
       async replace(place: number) {
@@ -62,9 +62,9 @@ export async function openFleet(queue: 'postgres' | 'redis') {
         await writeFile(join(dropDir, `${name}.part`), bytes)
         await rename(join(dropDir, `${name}.part`), join(dropDir, name))
       },
-      /** names of the files in a folder of the drop folder: '' for those that wait */
+      /** names of the files in a subfolder of the drop folder; '' for waiting files */
       files,
-      /** gives every waiting file another time, as a person does who wants it looked at now */
+      /** sets a new time on every waiting file, as a person does to have it checked now */
       async touch() {
         const now = new Date()
         for (const name of await files('')) await utimes(join(dropDir, name), now, now).catch(() => undefined)

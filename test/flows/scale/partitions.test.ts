@@ -24,7 +24,7 @@ const SUMS = `select (select (count(*), sum(hash_record_extended(s, 0)))::text f
   (select (count(*), sum(hash_record_extended(r, 0)))::text from training.fit_records r) as records,
   (select (count(*), sum(hash_record_extended(v, 0)))::text from training.ride_samples v) as view`
 
-describe('a mirror whose samples and records are cut into partitions', () => {
+describe('a mirror with partitioned samples and records', () => {
   let rig: Rig
   beforeAll(async () => {
     rig = await openRig({ activities: 8 })
@@ -38,7 +38,7 @@ describe('a mirror whose samples and records are cut into partitions', () => {
   })
   afterAll(() => rig.close())
 
-  /** Reads by every way on which samples leave the database. */
+  /** Every way in which samples are read from the database. */
   const readers: Record<string, () => Promise<unknown>> = {
     SQL: () => rig.rows(SUMS),
     'the login of readers': () => rig.rows(`set role musette_reader; ${SUMS}`),
@@ -72,14 +72,14 @@ describe('a mirror whose samples and records are cut into partitions', () => {
   }
 
   it(
-    'is read the same by every way before, meanwhile and afterwards, and goes on',
+    'reads the same in every way before, during and after, and keeps working',
     async () => {
       const before = await readAll()
       const kinds = () =>
         rig.rows(
           `select relkind from pg_class where oid in ('training.samples'::regclass, 'training.fit_records'::regclass)`,
         )
-      // Each time as a process that knows nothing of the last.
+      // Each call acts as a new process without memory of the last.
       const keep = () => makePartitions({ store: rig.app.store, log: rig.log.log }, TINY).keep()
       expect(await keep()).toBe(true)
       expect(await readAll()).toEqual(before)
@@ -89,7 +89,7 @@ describe('a mirror whose samples and records are cut into partitions', () => {
       expect(await readAll()).toEqual(before)
       const said = await rig.app.store.read(findPartitioning)
       expect(said).toEqual(['training.samples has 5 partitions', 'training.fit_records has 5 partitions'])
-      // The partitions are none of a reader's tables, and a subscriber may know only the table.
+      // A reader does not see the partitions, and a subscriber may know only the table.
       await expect(rig.rows('set role musette_reader; select from musette.samples_0')).rejects.toThrow(
         /denied/,
       )
@@ -109,7 +109,7 @@ describe('a mirror whose samples and records are cut into partitions', () => {
 })
 
 it(
-  'a backup of 1.0.0 and an emptied database with partitions take a restore, on each major that is here',
+  'a 1.0.0 backup restores, also into emptied partitions, on each installed major',
   async () => {
     const bytes = readFileSync('test/flows/upgrade/made-by/1.0.0.backup')
     for (const major of [14, 15, 16, 17]) {
@@ -124,7 +124,7 @@ it(
   SLOW,
 )
 
-/** Restores a backup, cuts the tables, and compares; then empties them and does the same once more. */
+/** Restores a backup, partitions the tables and compares them; then empties the tables and repeats this. */
 async function expectCut(url: string, bytes: Buffer): Promise<void> {
   const log = makeSilentLog()
   const store = openStore({ log }, { connectionString: url })

@@ -7,7 +7,7 @@ import { eventually } from '../../kit/eventually.ts'
 
 const PER_ACCOUNT = Object.values(QUICK.catalog).filter(({ schedule }) => schedule?.per === 'account').length
 
-/** Expects the schedules of so many accounts, and the sweep. */
+/** Expects the schedules of this number of accounts, and the sweep. */
 async function expectSchedules(jobs: Jobs, accounts: number): Promise<void> {
   const polls = jobs.queues().find(({ name }) => name === 'polls')
   if (!polls) throw new Error('no queue of polls')
@@ -15,7 +15,7 @@ async function expectSchedules(jobs: Jobs, accounts: number): Promise<void> {
 }
 
 describeJobs('the schedules of a club', (rig) => {
-  it('are all found again over several pages, and none runs twice', async () => {
+  it('are all found across several pages, and none runs twice', async () => {
     // A page has 1,000.
     const ids = Array.from({ length: Math.ceil(1_100 / PER_ACCOUNT) }, (_, index) => index + 1)
     const jobs = await rig().open({ roles: { scheduler: true, worker: false }, accounts: async () => ids })
@@ -27,7 +27,7 @@ describeJobs('the schedules of a club', (rig) => {
     expect(rig().lines.filter(({ msg }) => msg.includes('updated the schedules'))).toEqual([])
   })
 
-  it('of three processes are each made once, and a lost one runs once; nothing runs when a process joins', async () => {
+  it('are made once by three processes; a lost schedule runs once, a joining process none', async () => {
     const ids = [1, 2, 3, 4, 5, 6]
     const polls: number[] = []
     let compared = 0

@@ -9,35 +9,35 @@ import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
-/** What musette is run in; what is not said is as in every other test. */
+/** The environment in which musette runs; missing members are as in every other test. */
 export type Surroundings = {
   name: string
-  /** what ALTER DATABASE … SET gives the database, or ALTER ROLE … SET the login in it */
+  /** settings of ALTER DATABASE … SET, or of ALTER ROLE … SET for the login in the database */
   settings?: Readonly<Record<string, string>>
   of?: 'database' | 'role'
-  /** what a superuser runs in the database before */
+  /** SQL that a superuser runs in the database first */
   prepare?: string
-  /** what CREATE DATABASE says of the locale */
+  /** the locale clause of CREATE DATABASE */
   locale?: string
-  /** the connections of a pooler before the database */
+  /** number of connections of a pooler in front of the database */
   pool?: number
-  /** the major version of another server than that of the tests */
+  /** major version of the server, if it differs from that of the tests */
   major?: number
   env?: Readonly<Record<string, string>>
-  /** stands before the program */
+  /** words before the program on the command line */
   prefix?: readonly string[]
-  /** stands for a kind of fault, so that every run has it */
+  /** represents a kind of fault, so every run includes it */
   always?: boolean
-  /** the sentence that names the cause, where musette cannot work */
+  /** the sentence that names the cause, if musette cannot work */
   refused?: RegExp
 }
 
-/** A server by the URL of a superuser, with a login that is none and owns the databases. */
+/** A server, by a superuser's URL, with an ordinary login that owns the databases. */
 export type Server = { url: string; owner: string }
 
 const PASSWORD = 'surroundings'
 const EDITED = 'Çığ, 12° "steep"\\'
-/** A view of whole numbers, texts, times and fractions. */
+/** A view with whole numbers, texts, times and fractions. */
 const OVERVIEW =
   'select *, started_at - started_at as nothing from training.ride_overview order by started_at'
 
@@ -48,12 +48,12 @@ export async function makeOwner(url: string): Promise<Server> {
   return { url, owner }
 }
 
-/** What the flow came to: hashes of what tables hold and commands print, or the first verb that failed and what it said. */
+/** The result of a flow: hashes of tables and of the output of commands, or the first failed verb with its message. */
 export type Outcome = Record<string, unknown> | { verb: string; said: string }
 
 /**
- * Runs all that a rider does once: login, sync, an edit at the service, sync, verify, rebuild, the exports, SQL, a backup and its
- * restore. The verbs run in processes that have run others before, unless the surroundings are those of a process.
+ * Runs everything that a rider does, once: login, sync, an edit at the service, sync, verify, rebuild, exports, SQL, a backup and its
+ * restore. The verbs run in processes that have run other verbs, unless the surroundings concern the process.
  */
 export async function runFlow(
   { server, sandboxUrl }: { server: Server; sandboxUrl: string },
@@ -157,13 +157,13 @@ async function openDatabase(release: ReleaseStack, { url, owner }: Server, surro
   }
 }
 
-/** Tables of when, and how often, something was fetched. */
+/** Tables that record when, and how often, something was fetched. */
 const BOOKKEEPING = ['sync_runs', 'sync_cursors', 'waiting_files', 'database', 'changes', 'drift']
 
-/** Tables whose values depend on the moment of the request. */
+/** Tables whose values depend on the time of the request. */
 const OF_THE_MOMENT = ['training_info', 'workout_definitions', 'workout_sets', 'workout_files']
 
-/** Reads what the tables hold of the service, whenever it was fetched: how many rows of each, and their hash. */
+/** Reads the number of rows of each table with data from the service, and their hash, regardless of when they were fetched. */
 async function contentOf(url: string): Promise<Record<string, unknown>> {
   const tables = await queryOnce(
     url,

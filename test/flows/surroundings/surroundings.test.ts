@@ -10,10 +10,10 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 import { makeOwner, type Outcome, runFlow, type Server, type Surroundings } from './flow.ts'
 import { TABLE } from './table.ts'
 
-/** How many of the others `npm test` draws; SEED draws the same ones again. */
+/** Number of other rows that `npm test` draws at random; SEED repeats a draw. */
 const DRAWN = 2
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1_000_000))
-/** Another server, or a process of its own for each verb, takes several times as long. */
+/** Another server, or a new process for each verb, takes several times as long. */
 const isSlow = ({ prefix, major, env = {} }: Surroundings) =>
   prefix !== undefined || major !== undefined || 'TZ' in env || 'NODE_PG_FORCE_NATIVE' in env
 
@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 describe.each(draw())(`(SEED=${seed}) with $name`, (surroundings) => {
-  it('gives the same tables and answers, or says why not', async (context) => {
+  it('gives the same tables and answers, or an error with the cause', async (context) => {
     const other = surroundings.major === undefined ? undefined : await openOtherPostgres(surroundings.major)
     if (surroundings.major !== undefined && !other) return context.skip('this machine does not have it')
     try {
@@ -50,13 +50,13 @@ describe.each(draw())(`(SEED=${seed}) with $name`, (surroundings) => {
   }, 300_000)
 })
 
-/** Of a shell that is set up for another server; an embedded one hung with the first. */
+/** Variables of a shell that is set up for another server; the first of them made an embedded Postgres hang. */
 const OTHER_SERVER = {
   ...{ PGSSLMODE: 'require', PGOPTIONS: '-c datestyle=German', PGDATA: '/nowhere', PGHOST: '203.0.113.1' },
   ...{ PGPORT: '1', PGUSER: 'nobody', PGDATABASE: 'none', PGPASSWORD: 'wrong', NODE_PG_FORCE_NATIVE: '1' },
 }
 
-it('the embedded Postgres is started and read as without the variables of a shell', async () => {
+it('the embedded Postgres ignores the Postgres variables of a shell', async () => {
   const folder = await openTempDir('embedded')
   const env = { ...OTHER_SERVER, MUSETTE_BASE_URL: sandbox.url, MUSETTE_DATA_DIR: folder.path }
   const musette = (args: string[]) => runNode([distPath('main.js'), ...args], { env, input: 'rider' })
@@ -73,7 +73,7 @@ it('the embedded Postgres is started and read as without the variables of a shel
   }
 })
 
-/** Draws the rows by the seed, after those that stand for a kind of fault. */
+/** Draws rows by the seed, after the rows that represent a kind of fault. */
 function draw(): readonly Surroundings[] {
   const possible = TABLE.filter(({ pool }) => pool === undefined || runsWith(PGBOUNCER))
   if (whole) return possible

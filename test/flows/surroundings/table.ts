@@ -27,9 +27,9 @@ function textOf(settings: Settings): string {
     .join(' ')
 }
 
-/** A server or a process as others have it, each of which has to come to the same tables, or to a sentence that names the cause. */
+/** Servers and processes as other users have them. Each must lead to the same tables, or to a message that names the cause. */
 export const TABLE: readonly Surroundings[] = [
-  // What changes texts.
+  // Settings that change texts.
   always(inDatabase({ datestyle: 'German, DMY', extra_float_digits: '0' })),
   ofRole({ datestyle: 'SQL, DMY' }),
   inDatabase({ datestyle: 'Postgres, MDY' }),
@@ -45,11 +45,11 @@ export const TABLE: readonly Surroundings[] = [
   inDatabase({ quote_all_identifiers: 'on' }),
   inDatabase({ lc_monetary: 'C.utf8', lc_numeric: 'C.utf8', lc_time: 'C.utf8' }),
   inDatabase({ timezone_abbreviations: 'Australia' }),
-  // What changes numbers and conditions.
+  // Settings that change numbers and conditions.
   ofRole({ extra_float_digits: '-15' }),
   inDatabase({ array_nulls: 'off' }),
   inDatabase({ transform_null_equals: 'on' }),
-  // What changes isolation, rights and what is kept.
+  // Settings that change isolation, rights and storage.
   always(inDatabase({ default_transaction_isolation: 'serializable' })),
   ofRole({ default_transaction_isolation: 'repeatable read' }),
   ofRole({ default_transaction_isolation: 'serializable', default_transaction_deferrable: 'on' }),
@@ -71,7 +71,7 @@ export const TABLE: readonly Surroundings[] = [
   },
   inDatabase({ check_function_bodies: 'off' }),
   inDatabase({ password_encryption: 'md5' }),
-  // What changes plans and time.
+  // Settings that change plans and time.
   inDatabase({ jit: 'on', jit_above_cost: '0' }),
   inDatabase({ plan_cache_mode: 'force_generic_plan' }),
   inDatabase({ enable_seqscan: 'off', enable_sort: 'off', enable_hashagg: 'off' }),
@@ -83,7 +83,7 @@ export const TABLE: readonly Surroundings[] = [
   inDatabase({ client_min_messages: 'debug5' }),
   inDatabase({ exit_on_error: 'on' }),
   inDatabase({ restrict_nonsystem_relation_kind: 'view, foreign-table' }),
-  // The variables of a shell.
+  // Variables of a shell.
   always(inShell({ PGSSLMODE: 'require' })),
   inShell({ PGSSLMODE: 'verify-full', PGSSLROOTCERT: '/nowhere.pem' }),
   inShell({ PGSSLNEGOTIATION: 'direct' }),
@@ -96,9 +96,9 @@ export const TABLE: readonly Surroundings[] = [
   inShell({ PGREPLICATION: 'database' }),
   inShell({ PGSERVICE: 'none', PGPASSFILE: '/nowhere', PGAPPNAME: 'other', PGCONNECT_TIMEOUT: '1' }),
   inShell({ PGTZ: 'Asia/Kathmandu', PGDATESTYLE: 'German', PGGEQO: 'off' }),
-  // What stands between.
+  // Poolers in front of the server.
   ...[20, 15, 10, 4].map(behindPooler),
-  // The server's version and its locale.
+  // Versions and locales of the server.
   ...[14, 15, 16, 17].map(onMajor),
   ofLocale('a database in Turkish', `LOCALE 'tr_TR.UTF-8'`),
   ofLocale('a database in German', `LOCALE 'de_DE.UTF-8'`),
@@ -107,7 +107,7 @@ export const TABLE: readonly Surroundings[] = [
     'a database in the order of Unicode',
     `LOCALE 'C' LOCALE_PROVIDER builtin BUILTIN_LOCALE 'PG_UNICODE_FAST'`,
   ),
-  // The process.
+  // Properties of the process.
   inShell({ TZ: 'Pacific/Kiritimati' }),
   inShell({ TZ: 'America/St_Johns', LANG: 'C', LC_ALL: 'C' }),
   inShell({ TZ: ':/nowhere', LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8' }),

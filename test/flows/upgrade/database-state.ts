@@ -1,15 +1,15 @@
 import { queryOnce } from '../../kit/postgres.ts'
 
-/** Tables that a daemon writes also while nothing changes at the service, and columns that each poll may set. */
+/** Tables that a daemon writes even while nothing changes at the service, and columns that each poll may set. */
 const ALWAYS_WRITTEN = ['sync_runs', 'sync_cursors', 'waiting_files', 'locks', 'callers', 'migrations']
 const SET_BY_POLLS = ['listed_at', 'next_fetch_at', 'last_seen_at']
 
 type Table = { name: string; columns: string[] }
 
-/** What the tables of both schemas hold: their rows and a hash of the columns that they had when it was first taken. */
+/** The content of the tables of both schemas: row counts, and a hash of the columns that existed at the first reading. */
 export type Content = { tables: Table[]; rows: Record<string, unknown> }
 
-/** Reads the content of a database; with `like` in the columns of that one, whatever was added since. */
+/** Reads the content of a database; with `like` only the columns of that content, regardless of columns added since. */
 export async function contentOf(url: string, like?: Content): Promise<Content> {
   const tables = like?.tables ?? (await findTables(url))
   const selects = tables.map(({ name, columns }) => {

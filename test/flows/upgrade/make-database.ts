@@ -8,10 +8,10 @@ import { runNode, startNode } from '../../kit/processes.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
-// Keeps a database that a released version made, and what that version answers from it, for upgrade/older.test.ts:
+// Keeps a database that a released version made, and that version's answers from it, for upgrade/older.test.ts:
 //   node --import tsx test/flows/upgrade/make-database.ts dist/release/musette-1.2.0.tgz
 
-/** What each later version answers in the same way. Columns are named, because later ones may be added. */
+/** Questions that each later version answers in the same way. Columns are named, because later versions may add some. */
 const QUESTIONS = [
   `select path, a.name, a.started_at_local, a.elapsed_s, xss, avg_power, work_kj, mean_hr, weighted_power
     from training.activities a left join training.ride_measures using (activity_id) order by path`,

@@ -7,14 +7,14 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 
 const HOOK = fileURLToPath(new URL('stop-at-query.mjs', import.meta.url))
 
-// Neither may run twice: a second time would count on, or fail.
+// Neither migration may run twice: a second run would count further or fail.
 const MIGRATIONS = {
   '9998_rewrite': [
     `ALTER TABLE training.activities ADD COLUMN work_j double precision, ADD COLUMN rewritten integer NOT NULL DEFAULT 0`,
     `UPDATE training.activities a SET rewritten = rewritten + 1,
        work_j = (SELECT sum(power::numeric) FROM training.samples s WHERE s.activity_id = a.activity_id)`,
     `COMMENT ON COLUMN training.activities.work_j IS 'Derived: work of the whole activity, J'`,
-    // A default that is not constant: every row is written anew.
+    // A default that is not constant rewrites every row.
     `ALTER TABLE training.samples ADD COLUMN mark double precision DEFAULT random()`,
     `CREATE TABLE training.gears (gear_id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL)`,
     `INSERT INTO training.gears (name) SELECT DISTINCT activity_type FROM training.activities`,
@@ -28,14 +28,14 @@ const MIGRATIONS = {
   ],
 }
 
-/** Where a program is stopped: at its query of this number, from 1, or of this text, in one of two ways. */
+/** Where a program is stopped: at the query with this number (from 1) or this text, in one of two ways. */
 export type Stop = {
   query: number | string
-  /** `killed`: SIGKILL once the query is sent; `terminated`: the server ends the session before it comes */
+  /** `killed`: SIGKILL once the query is sent; `terminated`: the server ends the session before the query arrives */
   how: 'killed' | 'terminated'
 }
 
-/** Opens the version after this one: the same program in a folder of its own, with two more migrations or those of a test. */
+/** Opens the next version: a copy of this program in a separate folder with two more migrations, or with those of a test. */
 export async function openNextVersion(migrations: Readonly<Record<string, readonly string[]>> = MIGRATIONS) {
   const folder = await openTempDir('next')
   try {
@@ -54,10 +54,10 @@ export async function openNextVersion(migrations: Readonly<Record<string, readon
     STOP_HOW: how,
   })
   return {
-    /** starts a verb of the next version; whoever starts it ends it */
+    /** starts a verb of the next version; the caller must end it */
     start: (args: readonly string[], env: Record<string, string>) =>
       startNode([main, ...args], { cwd: folder.path, env }),
-    /** runs a verb of the next version to its end; a stopped one names the query on stderr */
+    /** runs a verb of the next version to its end; a stopped verb names the query on stderr */
     musette: (args: readonly string[], env: Record<string, string>, stop?: Stop) =>
       runNode([main, ...args], { cwd: folder.path, env: { ...env, ...(stop && hookOf(stop)) } }),
     close: () => folder.close(),

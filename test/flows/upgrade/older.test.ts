@@ -12,17 +12,17 @@ import { restoreAsItWas } from './as-it-was.ts'
 import { contentOf } from './database-state.ts'
 import { openNextVersion } from './next-version.ts'
 
-/** What each release left here: a backup of a database that its tarball made, and what it answered from that. See make-database.ts. */
+/** For each release: a backup of a database that its tarball made, and the release's answers from that database. See make-database.ts. */
 const made = fileURLToPath(new URL('made-by/', import.meta.url))
 const VERSIONS = readdirSync(made).flatMap((name) => /^(.*)\.backup$/.exec(name)?.[1] ?? [])
 vi.setConfig({ testTimeout: 240_000 })
-/** While a command reads, the database may be older or newer than its version: then it must say so, with the command. */
+/** While a command reads, the database may be older or newer than the command; the command must then say so and name the remedy. */
 const OTHER_VERSION = /made by a newer musette|older than this version of musette; run: musette migrate/
-/** What this version finds from more than before, so that it may change: the clock of an activity, by the first position of its FIT file. */
+/** The clock of an activity may change, because this version also derives it from the first position of the FIT file. */
 const CLOCK = ['started_at_local', 'timezone', 'timezone_source']
 /**
- * The columns that this version derives anew, by their tables: the clock, the fit of the form, climbs by a definition that counts no noise, and the
- * watts of curves from samples as the table holds them, which moves the version of the content where a last digit differs.
+ * The columns that this version derives again, by table: the clock, the fit of the form, climbs without noise, and the watts of curves,
+ * computed from the stored samples. A different last digit changes the version of the content.
  */
 const DERIVED_ANEW: Readonly<Record<string, readonly string[]>> = {
   'training.activities': [...CLOCK, 'updated_at'],
@@ -39,10 +39,10 @@ const SUM_HINT = /^HINT: .* single precision, .*\n/
 
 type Run = (args: readonly string[], env: Record<string, string>) => Promise<Finished>
 
-describe.each(VERSIONS)('a database that musette %s made', (version) => {
+describe.each(VERSIONS)('a database of musette %s', (version) => {
   const next = openForAll(openNextVersion)
 
-  it('is upgraded without a change of its content, while commands read it', async () => {
+  it('is upgraded with unchanged content while commands read it', async () => {
     const { env, url } = await openEmpty()
     await restoreAsItWas(join(made, `${version}.backup`), url)
     const all = await contentOf(url)
@@ -70,7 +70,7 @@ describe.each(VERSIONS)('a database that musette %s made', (version) => {
     await expectAnswers(version, next.musette, env)
   })
 
-  it('is restored from its backup by this version, and answers the same', async () => {
+  it('is restored from its backup by this version, with the same answers', async () => {
     const { env } = await openEmpty()
     const musette: Run = (args, more) => runVerb(args, { env: more })
     const restored = await musette(['restore', join(made, `${version}.backup`)], env)
@@ -89,7 +89,7 @@ async function openEmpty() {
   return { url: database.url, env: { DATABASE_URL: database.url, MUSETTE_DATA_DIR: folder.path } }
 }
 
-/** Runs commands of this version that read, until told. */
+/** Runs reading commands of this version until `isEnough`. */
 async function readMeanwhile(env: Record<string, string>, isEnough: () => boolean): Promise<Finished[]> {
   const ended: Finished[] = []
   const lines = [['status'], ['sql', 'select count(*) from training.ride_overview'], ['changes', '--json']]
@@ -98,7 +98,7 @@ async function readMeanwhile(env: Record<string, string>, isEnough: () => boolea
   return ended
 }
 
-/** Leaves out the clock, and of watts what a table cannot tell for sure. */
+/** Leaves out the clock, and the digits of watts that a table cannot store exactly. */
 function asAnswered(name: string, value: unknown): unknown {
   if (CLOCK.includes(name)) return undefined
   return name === 'watts' ? Number(value).toFixed(3) : value

@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { watchQueries } from '../../kit/on-query.mjs'
 
-// Loaded before the program by NODE_OPTIONS: stops it at its query of the number or the text STOP_AT, as STOP_HOW says, and
-// names that query and its number.
+// Loaded before the program by NODE_OPTIONS: stops it at the query with the number or text STOP_AT, in the way of STOP_HOW, and prints that
+// query and its number.
 
 const { STOP_AT: at, STOP_HOW: how } = process.env
 let count = 0
@@ -15,10 +15,10 @@ watchQueries((text, socket, send) => {
   stopped = true
   process.stderr.write(`stopped at ${count}: ${text.slice(0, 60)}\n`)
   if (how === 'killed') {
-    // By then the bytes are with the system.
+    // By then the system has the bytes.
     setImmediate(() => process.kill(process.pid, 'SIGKILL'))
   } else {
-    // Holds this message and those after it.
+    // Holds back this message and later ones.
     socket.cork()
     terminate(socket.localPort).then(() => socket.uncork())
   }

@@ -18,15 +18,15 @@ import { type Content, contentOf } from './database-state.ts'
 import { openNextVersion, type Stop } from './next-version.ts'
 
 vi.setConfig({ testTimeout: 480_000 })
-/** The statements of both migrations, with those of the journal; more serve the triggers. */
+/** The statements of both migrations and the journal; the triggers add more. */
 const CHANGES = 11
-/** At so many queries a migration is stopped where not every case is tried. */
+/** Number of random queries at which a migration is stopped, without WHOLE. */
 const SOME = 2
 
 const next = openForAll(openNextVersion)
 
-describe('a database that a daemon of the version before writes', () => {
-  it('is unchanged when migrate is stopped at any query; several at a time complete it once, and the last version is refused', async () => {
+describe('a database written by a daemon of the previous version', () => {
+  it('stays unchanged if migrate stops at any query; concurrent migrations run once', async () => {
     const { rig, daemon, env } = await openOldDaemon({ activities: 6, longestActivitySeconds: 300 })
     await untilQuiet(rig)
     const before = await stateOf(rig)
@@ -39,10 +39,10 @@ describe('a database that a daemon of the version before writes', () => {
     await untilQuiet(rig)
 
     const content = await contentOf(rig.databaseUrl)
-    // None of them can begin before all of them want to.
+    // No migration can begin before all of them are waiting.
     const hold = await openHold(rig.databaseUrl, 'LOCK TABLE training.accounts IN ROW EXCLUSIVE MODE')
     const migrating = Promise.all([1, 2, 3].map(() => next.musette(['migrate'], env)))
-    // One has begun; the others wait before they read which migrations there are.
+    // One has begun; the others wait before they read the list of migrations.
     const waiting = `${MIGRATING} and pid in (select pid from pg_locks
         where relation = 'musette.lock_migration'::regclass and not granted)`
     const othersWait = async () => (await rig.rows(waiting)).length === 2
@@ -62,7 +62,7 @@ describe('a database that a daemon of the version before writes', () => {
     }
   })
 
-  it('loses nothing by a migration during a backfill, which the new version completes', async () => {
+  it('loses nothing if migrated during a backfill, which the new version completes', async () => {
     const { rig, daemon, env } = await openOldDaemon({ activities: 12, longestActivitySeconds: 900 })
     const mirrored = `select from training.activities where detail_state = 'mirrored' limit 1`
     await eventually(async () => (await rig.rows(mirrored)).length > 0)
@@ -70,7 +70,7 @@ describe('a database that a daemon of the version before writes', () => {
     expect(migrated.code, migrated.stderr).toBe(0)
     await expect(daemon.failed).resolves.toMatchObject({ code: 'database_newer' })
     await daemon.close()
-    // Activities whose rows are not those of one answer.
+    // Activities whose rows come from different responses.
     const half = `select path from training.activities a where detail_state = 'mirrored' and
         sample_count is distinct from (select count(*) from training.samples s where s.activity_id = a.activity_id)`
     expect(await rig.rows(half)).toEqual([])
@@ -80,7 +80,7 @@ describe('a database that a daemon of the version before writes', () => {
   })
 })
 
-it('a daemon refuses an older database with the command to type, and migrates it with MUSETTE_MIGRATE=on-start', async () => {
+it('a daemon refuses an older database, or migrates it with MUSETTE_MIGRATE=on-start', async () => {
   const database = await openDatabase()
   const env = { DATABASE_URL: database.url, MUSETTE_HTTP: 'off' }
   const onStart = { ...env, MUSETTE_MIGRATE: 'on-start' }
@@ -97,15 +97,15 @@ it('a daemon refuses an older database with the command to type, and migrates it
   expect(await laterVersionsOf(database.url)).toBe(2)
 })
 
-it('an empty database stays empty when migrate is terminated at any query, and the next migrate makes all tables', async () => {
+it('an empty database stays empty if migrate stops at any query, and the next one completes', async () => {
   const { url } = await openDatabase({ migrated: false })
   const tables = `select relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname in ('training', 'musette') and c.relkind = 'r'`
   const expectEmpty = async (text: string) => expect(await queryOnce(url, tables), text).toEqual([])
-  // The first one makes the schema and the lock of migrations, which stay.
+  // The first run makes the schema and the migration lock, which stay.
   await stopAt({ DATABASE_URL: url }, { query: 'COMMIT', how: 'terminated' }, expectEmpty)
   expect(await stopAtQueries({ DATABASE_URL: url }, ['terminated'], expectEmpty)).toBeGreaterThan(CHANGES)
-  // The COMMIT of a killed one may be done.
+  // A killed process may have finished its COMMIT.
   await stopAt({ DATABASE_URL: url }, { query: 'COMMIT', how: 'killed' }, async (text) => {
     if ((await queryOnce(url, tables)).length === 0) return
     expect(await laterVersionsOf(url), text).toBe(2)
@@ -114,7 +114,7 @@ it('an empty database stays empty when migrate is terminated at any query, and t
   expect(await queryOnce(url, 'select rewritten from training.activities')).toEqual([])
 })
 
-it('the next migrate does not wait for a long query of a killed one', async () => {
+it('migrate does not wait for a long query of a killed migrate', async () => {
   const slow = 'SELECT pg_sleep(3600)'
   const slowNext = await openForTest(openNextVersion({ '9999_slow': [slow] }))
   const { url } = await openDatabase()
@@ -156,7 +156,7 @@ async function stateOf({ databaseUrl }: Rig): Promise<unknown> {
   return { schema: await describeDatabase(databaseUrl), ...(await contentOf(databaseUrl)) }
 }
 
-/** Waits until the daemon has mirrored everything once and writes no more. */
+/** Waits until the daemon has mirrored everything once and stops writing. */
 async function untilQuiet(rig: Rig): Promise<void> {
   await eventually(() => expectMirrored(rig).then(() => true), { everyMs: 500 })
   const runs = `select from training.sync_runs where outcome = 'done' and resource = any
@@ -180,20 +180,20 @@ async function untilQuiet(rig: Rig): Promise<void> {
 
 type Look = (query: string) => Promise<unknown>
 
-/** Stops `migrate` at a query, and lets `look` see the database. Returns the number of the query. */
+/** Stops `migrate` at a query, and lets `look` inspect the database. Returns the number of the query. */
 async function stopAt(env: { DATABASE_URL: string }, stop: Stop, look: Look): Promise<number> {
   const stopped = await next.musette(['migrate'], env, stop)
   const [, number, text = ''] = /^stopped at (\d+): (.*)$/m.exec(stopped.stderr) ?? []
   expect(stopped, text).toMatchObject(stop.how === 'killed' ? { signal: 'SIGKILL' } : { code: 4 })
-  // A server goes on for a moment with the query of a client that was killed.
+  // A server briefly continues with the query of a killed client.
   await eventually(async () => (await queryOnce(env.DATABASE_URL, MIGRATING)).length === 0)
   await look(text)
   return Number(number)
 }
 
 /**
- * Terminates `migrate` at its COMMIT, and stops it at its queries before that, or at some of them by chance where not every case is
- * tried. Returns how many queries there are.
+ * Terminates `migrate` at its COMMIT, and stops it at each earlier query, or without WHOLE at a random sample. Returns the number of
+ * queries.
  */
 async function stopAtQueries(
   env: { DATABASE_URL: string },
@@ -212,7 +212,7 @@ async function laterVersionsOf(url: string): Promise<number> {
   return Number(row?.n) - (await readMigrations()).length
 }
 
-/** Expects every row of before, each rewritten once, and everything that the migrations make. */
+/** Expects all old rows, each rewritten once, and everything that the migrations make. */
 async function expectUpgraded(rig: Rig, before: Content): Promise<void> {
   expect(await laterVersionsOf(rig.databaseUrl)).toBe(2)
   expect(await contentOf(rig.databaseUrl, before)).toEqual(before)
@@ -236,7 +236,7 @@ async function expectUpgraded(rig: Rig, before: Content): Promise<void> {
   })
 }
 
-it('migrate refuses while a daemon of the older version runs the embedded Postgres, and names the command that ends it', async () => {
+it('migrate refuses while an older daemon runs the embedded Postgres, with the remedy', async () => {
   const folder = await openForTest(openTempDir('beside'))
   const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_BASE_URL: 'http://127.0.0.1:9', MUSETTE_HTTP: 'off' }
   expect(await runNode([distPath('main.js'), 'migrate'], { env })).toMatchObject({ code: 0 })
