@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { findBinary } from '../kit/binaries.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-/** Where npm's own kind of cache lies: the base is the same for every build, and takes a minute and a half. */
+/** Cached beside npm's own caches: the base is the same for every build and takes a minute and a half. */
 const cache = join(root, 'node_modules/.cache/musette-image')
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const STORED = 'vfs'
@@ -25,14 +25,14 @@ const settings = z.object({
 })
 export type Image = { root: string; config: z.output<typeof settings>['OCIv1']['config'] }
 
-/** What is missing to build an image here; undefined when nothing is. */
+/** Returns what is missing to build an image here; undefined if nothing is. */
 export function whatKeepsFromBuilding(): string | undefined {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'it takes root on Linux'
   const missing = ['buildah', 'debootstrap', 'setpriv', 'unshare'].filter((name) => !findBinary([name]))
   return missing.length > 0 ? `run: apt-get install ${missing.join(' ')}` : undefined
 }
 
-/** Builds the Dockerfile on the context that .dockerignore leaves, below `folder`, and returns the image's root. */
+/** Builds the Dockerfile below `folder`, with the context that .dockerignore leaves, and returns the image's root. */
 export async function buildImage(folder: string, from: string): Promise<Image> {
   const buildah = async (...args: string[]) => {
     const places = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run')]
@@ -47,7 +47,7 @@ export async function buildImage(folder: string, from: string): Promise<Image> {
   const certificates = process.env.NODE_EXTRA_CA_CERTS ?? CERTIFICATES
   const cached = (await run('npm', ['config', 'get', 'cache'])).trim()
   await mkdir(cached, { recursive: true })
-  // Mounted, not copied: what this machine's npm is told and keeps reaches no layer. It looks into what it keeps first.
+  // Mounted, not copied, so that no layer contains this machine's npm settings and cache. npm looks into the cache first.
   const volumes = [`${npmrc}:/root/.npmrc:ro`, `${certificates}:${CERTIFICATES}:ro`, `${cached}:/root/.npm`]
   const mounted = volumes.flatMap((volume) => ['--volume', volume])
   const how = ['--isolation', 'chroot', '--pull-never', '--layers=false', ...mounted]
@@ -60,8 +60,8 @@ export async function buildImage(folder: string, from: string): Promise<Image> {
 }
 
 /**
- * Makes what FROM names, `node:MAJOR-SUITE-slim`, of Debian's packages and npm's package of that Node, as an archive. The packages are
- * unpacked and not set up, which takes half the time: the programs are the same, and of what a set-up makes only the users are needed.
+ * Makes the base image of FROM (`node:MAJOR-SUITE-slim`) as an archive, from Debian's packages and npm's package of that Node. The packages
+ * are unpacked but not configured, which halves the time: the programs are the same, and only the users of the configuration are needed.
  */
 async function makeBase(from: string): Promise<string> {
   const archive = join(cache, `${from.replace(':', '-')}.tar`)
@@ -73,7 +73,7 @@ async function makeBase(from: string): Promise<string> {
   await run('debootstrap', ['--foreign', '--variant=minbase', suite, base])
   for (const name of ['passwd', 'group'])
     await cp(join(base, 'usr/share/base-passwd', `${name}.master`), join(base, 'etc', name))
-  // It names the /proc of this machine. The rest is what each layer would copy and nothing reads.
+  // /proc of this machine is mounted there. Nothing reads the rest, but each layer would copy it.
   for (const name of [
     'proc',
     'debootstrap',
@@ -97,7 +97,7 @@ async function makeBase(from: string): Promise<string> {
   return archive
 }
 
-/** This machine's own settings of npm: where its packages come from, and by what way. */
+/** Reads this machine's npm settings: the registry of its packages and the way to it. */
 async function readNpmSettings(): Promise<string> {
   const read = async (name: string) => {
     const path = (await run('npm', ['config', 'get', name])).trim()
@@ -112,7 +112,7 @@ async function readNpmSettings(): Promise<string> {
   ].join('\n')
 }
 
-/** A build may take minutes on a machine that does other things. */
+/** A build may take minutes on a busy machine. */
 const WITHIN_MS = 900_000
 
 async function run(command: string, args: readonly string[]): Promise<string> {

@@ -11,7 +11,7 @@ const mount = z.union([
   z.object({ source: z.string(), target: z.string() }),
 ])
 
-/** What the tests look at of a service; the rest is handed on as it is. */
+/** The members of a service that the tests check; other members pass through. */
 const service = z.looseObject({
   ...{ image: z.string().optional(), build: z.string().optional(), command: list, profiles: list },
   ...{ environment: values, secrets: list, ports: list, volumes: z.array(mount).default([]) },
@@ -31,7 +31,7 @@ const ours = services.filter(([, { image }]) => isOurs(image))
 const of = (name: string) => compose.services[name] as z.output<typeof service>
 
 describe('the compose file', () => {
-  it('runs all our programs without capabilities, on a read-only root, under an init', () => {
+  it('runs our programs without capabilities, on a read-only root, under an init', () => {
     expect(readTop('Dockerfile')).toMatch(/^USER 1000:1000$/m)
     expect(ours.map(([name]) => name).sort()).toEqual(['musette', 'worker'])
     for (const [name, service] of ours) expect(service, name).toMatchObject({ init: true, read_only: true })
@@ -42,11 +42,11 @@ describe('the compose file', () => {
     }
   })
 
-  it('reads .env in the form that every Compose of the second version knows', () => {
+  it('reads .env in a form that every Compose 2 supports', () => {
     for (const [name, service] of ours) expect(service.env_file, name).toBe('.env')
   })
 
-  it('builds one image for all our programs, names a version for each other, and gives time to stop', () => {
+  it('builds one image for our programs, pins the others, and gives time to stop', () => {
     expect(services.flatMap(([name, { build }]) => (build ? [name, build] : []))).toEqual(['musette', '.'])
     for (const [name, { image }] of services)
       if (!isOurs(image)) expect(image, name).toMatch(/^[\w./-]+:\d+(\.\d+)*(-\w+)?$/)
@@ -56,7 +56,7 @@ describe('the compose file', () => {
       expect(Number.parseInt(String(given), 10), name).toBeGreaterThan(Number(within))
   })
 
-  it('starts in order, and keeps what musette, Postgres 18 and Redis write', () => {
+  it('starts services in order, and keeps the data of musette, Postgres 18 and Redis', () => {
     const healthy = { condition: 'service_healthy' }
     for (const [name, { depends_on, environment }] of ours) {
       expect(depends_on, name).toEqual({ postgres: healthy, redis: healthy })
@@ -70,14 +70,14 @@ describe('the compose file', () => {
     expect(of('postgres').volumes).toEqual([{ source: 'postgres', target: '/var/lib/postgresql' }])
   })
 
-  it('requires a password for Redis, and shows it in no process list', () => {
+  it('requires a password for Redis that no process list shows', () => {
     const { command, healthcheck } = of('redis')
     expect(command.slice(0, 2)).toEqual(['redis-server', '/run/secrets/redis_settings'])
     expect(JSON.stringify(healthcheck)).not.toContain('--pass')
     expect(of('musette').environment).toMatchObject({ REDIS_URL_FILE: '/run/secrets/redis_url' })
   })
 
-  it('is open to this machine only, and requires a token beyond', () => {
+  it('is open to this machine only, and requires a token for other machines', () => {
     const ports = services.flatMap(([, service]) => service.ports)
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
     expect(of('musette').environment).toMatchObject({
@@ -91,7 +91,7 @@ describe('the compose file', () => {
     const secret = KNOWN.fromFile.filter((name) => /URL$|SECRET|TOKEN/.test(name) && !/BASE/.test(name))
     const allowed = KNOWN.names.filter((name) => !secret.some((one) => one === name))
     for (const [name, { environment }] of ours) {
-      // An empty one counts as not set.
+      // An empty variable counts as not set.
       const set = Object.keys(environment).filter((variable) => environment[variable] !== '')
       expect(allowed, name).toEqual(expect.arrayContaining(set))
     }

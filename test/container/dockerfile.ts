@@ -9,7 +9,7 @@ export function readTop(name: string): string {
   return readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8')
 }
 
-/** Parses a Dockerfile's text into its stages: whole lines of comment are left out, continued lines are joined. */
+/** Parses a Dockerfile into its stages; drops comment lines and joins continued lines. */
 export function parseDockerfile(text: string): Stage[] {
   const stages: Stage[] = []
   const joined = text.replace(/^\s*#.*\n/gm, '').replace(/\\\n\s*/g, ' ')
@@ -26,7 +26,7 @@ export function valuesOf(stage: Stage | undefined, name: string): string[] {
   return stage?.instructions.filter((one) => one.name === name).map(({ value }) => value) ?? []
 }
 
-/** What a stage copies, and from which other stage; `undefined` is the checkout. */
+/** Returns what a stage copies, and from which stage; `undefined` is the checkout. */
 export function copiesOf(stage: Stage | undefined): Copy[] {
   return valuesOf(stage, 'COPY').map((value) => {
     const [, from, paths = ''] = /^(?:--from=(\S+)\s+)?(.*)$/.exec(value) ?? []

@@ -23,7 +23,7 @@ let main: string
 const run = (args: readonly string[], env = {}, input = ''): Promise<Finished> =>
   runNode([main, ...args], { ...options, env: { ...options.env, ...env }, input })
 
-/** The image's files in a folder of root's, run by an ordinary user, who may write /data, /drop and /workouts alone. */
+/** The image's files in a folder of root, run by an ordinary user who may write only to /data, /drop and /workouts. */
 beforeAll(async () => {
   rig = await openCliRig({ activities: 3, migrated: false })
   release.defer('rig', () => rig.close())
@@ -56,7 +56,7 @@ beforeAll(async () => {
 })
 afterAll(() => release.release())
 
-describe('the files of the image, with none of the libraries for development', () => {
+describe('the files of the image, without development libraries,', () => {
   it('set up a new database, sign in, mirror, serve the dashboard and stop at the signal', async () => {
     const nameless = await run(['migrate'], { DATABASE_URL_FILE: '' })
     expect(nameless).toMatchObject({ code: 2, stderr: expect.stringContaining('DATABASE_URL') })
@@ -77,7 +77,7 @@ describe('the files of the image, with none of the libraries for development', (
     expect(await healthcheck()).toMatchObject({ code: 4 })
   })
 
-  it('export with the libraries of every format, and make a login for analysts', async () => {
+  it('export in every format, and make a login for analysts', async () => {
     const [ride] = await queryOnce(rig.databaseUrl, 'select path from training.activities limit 1')
     const exported = await run(['export', String(ride?.path), '--format', 'parquet'])
     expect(exported).toMatchObject({ code: 0 })
@@ -87,7 +87,7 @@ describe('the files of the image, with none of the libraries for development', (
     await queryOnce(rig.databaseUrl, `drop role ${name}`)
   })
 
-  it('are backed up, given a file and restored by the lines of docs/compose.md, and write only into data, drop and workouts', async () => {
+  it('work with the commands of docs/compose.md, and write only into their volumes', async () => {
     const database = await openTestDatabase({ migrated: false })
     release.defer('database', () => database.close())
     const outside = place('outside')
@@ -115,7 +115,7 @@ describe('the files of the image, with none of the libraries for development', (
     expect(await queryOnce(database.url, counted)).toEqual(await queryOnce(rig.databaseUrl, counted))
     expect((await readdir(place('data'))).sort()).toEqual([
       expect.stringMatching(/^newest-change-[0-9a-f-]{36}\.json$/),
-      // Of the command without the address of a database.
+      // From the command without a database URL.
       'postgres.owner',
       'secret.key',
       'webhooks.json',

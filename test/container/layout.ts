@@ -13,13 +13,13 @@ export type Locked = {
   version: string
 }
 
-/** The libraries of package-lock.json, by the folder they lie in; our own package is left out. */
+/** Reads the libraries of package-lock.json by folder, without our own package. */
 export function readLocked(): Map<string, Locked> {
   const { packages }: { packages: Record<string, Locked> } = JSON.parse(readTop('package-lock.json'))
   return new Map(Object.entries(packages).filter(([folder]) => folder !== ''))
 }
 
-/** Makes what the Dockerfile's last stage has in /app, from this checkout and its dist/. */
+/** Makes the /app of the Dockerfile's last stage from this checkout and its dist/. */
 export async function makeLayout(app: string): Promise<void> {
   const copies = copiesOf(parseDockerfile(readTop('Dockerfile')).at(-1))
   for (const copy of copies) {
@@ -28,7 +28,7 @@ export async function makeLayout(app: string): Promise<void> {
 }
 
 async function copyOne(app: string, { stage, target }: Copy, source: string): Promise<void> {
-  // Made by npm while the image is built, and read by nobody in it.
+  // npm makes this file during the build, and nothing in the image reads it.
   if (source.endsWith('/sbom.cdx.json')) return
   const from = stage === undefined ? source : source.replace('/app/', '')
   const into = target.endsWith('/') ? join(app, target, basename(source)) : join(app, target)

