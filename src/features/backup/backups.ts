@@ -51,7 +51,7 @@ export async function backUp(
         const where = config.databaseUrl
           ? 'the database of DATABASE_URL'
           : `the embedded Postgres in ${config.dataDir} (MUSETTE_DATA_DIR)`
-        const message = `there is no account in ${where}, so there is nothing to back up, and no file was written; look at that setting`
+        const message = `there is no account in ${where}, so there is nothing to back up, and no file was written; check that setting`
         throw new ConfigError('nothing_to_back_up', message)
       }
       const writing = { store, now: systemClock }

@@ -167,7 +167,6 @@ group by 1 order by 1`,
   },
 ]
 
-/** Prints each question with its SQL and the result. */
 async function printQueries(context: Pick<Context, 'print'>, app: Pick<App, 'store'>): Promise<void> {
   for (const { question, sql } of QUERIES) {
     const { rows } = await app.store.read(({ client }) => client.query(sql))

@@ -222,7 +222,6 @@ export async function exportHistory(
   return { counts: { written, removed, samples, bytes } }
 }
 
-/** A file of the export with a fault, and the kind of the fault. */
 type ExportFault = { path: string; why: keyof typeof FAULTS }
 
 export const FAULTS = {

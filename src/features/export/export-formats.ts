@@ -1,7 +1,6 @@
 export const TRACK_FORMATS = ['gpx', 'tcx', 'geojson'] as const
 export type TrackFormat = (typeof TRACK_FORMATS)[number]
 
-/** Reports whether a format, or a kind of optional content, is a track. */
 export function isTrackFormat(one: string): one is TrackFormat {
   return (TRACK_FORMATS as readonly string[]).includes(one)
 }

@@ -17,7 +17,6 @@ const RISKS = {
   order_of_texts_changed: 'musette_database_collation_changed',
 } as const satisfies Record<ServerRisk['code'], string>
 
-/** The gauges of accounts, activities, files and the database. */
 export const coreGauges = defineGauges({
   helps: {
     account: {

@@ -134,7 +134,7 @@ const PART_HELPS: Gauges['helps'] = {
     musette_up: 'Whether a part answers (1) or not (0); metrics of a part that does not answer are left out.',
   },
   'queue state': {
-    musette_queue_jobs: 'Jobs by queue and state; completed and failed are those still kept.',
+    musette_queue_jobs: 'Jobs by queue and state; completed and failed count the jobs still kept.',
   },
   queue: {
     musette_queue_paused:

@@ -22,7 +22,6 @@ export async function findPublishedUpTo(tx: Tx): Promise<number> {
   return rows[0]?.changeId ?? 0
 }
 
-/** Records the last change whose events the broker has accepted. */
 export async function recordPublishedUpTo(tx: Tx, changeId: number): Promise<void> {
   await tx.client.query('update musette.mqtt_publisher set change_id = greatest(change_id, $1)', [changeId])
 }

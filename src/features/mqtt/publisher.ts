@@ -60,7 +60,7 @@ const PAUSES = {
   lockRetryMs: 30 * SECOND,
   /** How long the daemon of another line may take to answer that it publishes these devices. */
   answerMs: 5 * SECOND,
-  /** Time during which further presses of an account's button are ignored. */
+  /** Time in which further presses of an account's button are ignored. */
   commandRestMs: 10 * SECOND,
   /** The first pause is 2 to 5 s, the longest 5 to 10 min. */
   backoff: { firstMs: 5 * SECOND, factor: 2, maxMs: 10 * MINUTE },

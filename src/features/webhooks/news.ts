@@ -23,7 +23,6 @@ export async function findIsNewsThere(tx: Tx, { restMs }: { restMs: number }): P
   return rows[0]?.there === true
 }
 
-/** Records new activities that wait for samples and scores. */
 export async function recordWaiting(tx: Tx, activities: ReadonlyArray<{ accountId: number; path: string }>) {
   await tx.client.query(
     `insert into musette.webhook_waiting (account_id, path)

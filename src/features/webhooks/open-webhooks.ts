@@ -130,7 +130,7 @@ type WebhookDeps = Readonly<{
 
 /** Lease of a message, longer than an attempt: if its process is killed, another process sends the message after this time. */
 const LEASE_MS = 20 * SECOND
-/** HTTP status by which a receiver refuses all further messages. */
+/** The status by which a receiver refuses all further messages. */
 const GONE = 410
 
 /**

@@ -50,7 +50,6 @@ const DUE = `m.state = 'open' and m.next_try_at <= clock_timestamp() and not exi
   where e.state = 'open' and e.webhook = m.webhook and e.account_id is not distinct from m.account_id and e.number < m.number
     and (${isAside('e')}) is not true and (m.event not in ${URGENT} or e.event in ${URGENT}))`
 
-/** Finds the webhooks with a due message. */
 export async function findDueWebhooks(tx: Tx): Promise<string[]> {
   const { rows } = await tx.client.query<{ webhook: string }>(
     `select distinct m.webhook from musette.webhook_messages m where ${DUE}`,
@@ -77,7 +76,6 @@ export async function claimMessage(tx: Tx, { webhook, leaseMs }: { webhook: stri
   return rows[0]
 }
 
-/** Records that a message was delivered. */
 export async function recordDelivered(tx: Tx, number: number): Promise<void> {
   await tx.client.query(
     `update musette.webhook_messages set state = 'delivered', ended_at = clock_timestamp(), last_error = null
@@ -187,7 +185,6 @@ export async function lockWebhooks(tx: Tx): Promise<number> {
   return Math.min(...rows.map(({ changeId }) => changeId))
 }
 
-/** Records the change up to which messages were made. */
 export async function recordComposedUpTo(tx: Tx, changeId: number): Promise<void> {
   await tx.client.query('update musette.webhooks set change_id = $1 where change_id < $1', [changeId])
 }
@@ -212,7 +209,6 @@ type WebhookState = {
   gone_at: Date | null
 }
 
-/** Finds the state of each known webhook. */
 export async function findWebhookStates(tx: Tx): Promise<WebhookState[]> {
   const { rows } = await tx.client.query<WebhookState>(
     `select w.name as webhook, w.gone_at,

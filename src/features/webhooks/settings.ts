@@ -16,7 +16,6 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 /** A receiver of messages: `standard` by the Standard Webhooks convention, signed with `secret`; `ntfy` as a notification. */
 export type Webhook = Readonly<z.output<typeof webhook>>
 
-/** The file that MUSETTE_WEBHOOKS names. */
 export type WebhooksFile = NonNullable<ReturnType<typeof webhooksSettings.of>>
 
 const name = z

@@ -26,7 +26,7 @@ export const webhooksState: FeatureState = {
   variables: [...DATABASE_VARIABLES, 'MUSETTE_WEBHOOKS'],
   rules: RULES,
   judge: judgeWebhooks,
-  /** Checks that others cannot read the file of the webhooks, and that messages are delivered. */
+  /** Checks that only the owner can read the file of the webhooks, and that messages are delivered. */
   async diagnose({ config, listed }) {
     const file = webhooksSettings.of(config)
     if (!file) return [ok('MUSETTE_WEBHOOKS is not set: no messages are sent')]

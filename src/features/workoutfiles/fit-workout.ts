@@ -4,7 +4,6 @@ import { encodeFit, type Message } from '../../core/fit/write-fit.ts'
 import type { SavedWorkout } from '../../core/store/workout-rows.ts'
 import type { Repeated, Step } from '../../program/frame/workout-steps.ts'
 
-/** Values of the FIT profile for workouts. */
 const CYCLING = 2
 const DURATION = { time: 0, repeat: 6 }
 const TARGET = { open: 2, power: 4 }

@@ -19,7 +19,6 @@ export const PART_BYTES = 4 * 1024 * 1024
 // Each name becomes a quoted SQL name and part of entry names.
 const tableName = z.string().regex(/^(training|musette)\.\w+$/)
 
-/** The content of the manifest. */
 export const manifestSchema = z.object({
   format: z.literal(FORMAT),
   /** version of musette that made the archive */
@@ -45,12 +44,10 @@ export type Manifest = z.output<typeof manifestSchema>
 /** The members that a manifest of every layout has. */
 export const anyManifestSchema = z.object({ format: z.int(), musette: z.string() })
 
-/** Returns the number of rows in an archive. */
 export function countManifestRows({ tables }: Pick<Manifest, 'tables'>): number {
   return tables.reduce((sum, { rows }) => sum + rows, 0)
 }
 
-/** Describes the size of an archive in words. */
 export function describeContent({ tables }: Pick<Manifest, 'tables'>): string {
   return `${tables.length} tables with ${formatCount(countManifestRows({ tables }))} rows`
 }
@@ -60,7 +57,6 @@ export function partName(table: string, part: number): string {
   return `${table}/${String(part).padStart(6, '0')}.copy.gz`
 }
 
-/** Makes the checksum line of an entry. */
 export function makeChecksum({ name, bytes }: { name: string; bytes: Uint8Array }): string {
   return `${createHash('sha256').update(bytes).digest('hex')}  ${name}\n`
 }

@@ -8,7 +8,7 @@ const decompress = promisify(gunzip)
 /** Maximum number of parts compressed at a time: the size of Node's thread pool. */
 const AT_ONCE = 4
 /**
- * Part size after level 1 compression, as a share, above which the part is stored uncompressed: compressing raw documents again takes long.
+ * A part that level 1 shrinks less than this is stored as is: compressing raw documents again takes long.
  */
 const WORTH = 0.9
 const PROBE_BYTES = 64 * 1024
@@ -38,7 +38,6 @@ export function decompressParts(parts: AsyncIterable<Buffer>, asDamage: (error: 
   })
 }
 
-/** Yields the results in the order of the items. */
 async function* mapInOrder<T, R>(items: AsyncIterable<T>, work: (item: T) => Promise<R>): AsyncGenerator<R> {
   const running: Promise<R>[] = []
   for await (const item of items) {

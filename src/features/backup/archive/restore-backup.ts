@@ -34,7 +34,6 @@ export async function restoreBackup(
     signal: AbortSignal
     /** reads every loaded table again and compares it with the archive, byte for byte */
     compare?: boolean
-    /** the folder of the migrations, for tests */
     folder?: string
     /** reports the progress; uses another connection */
     onProgress?: ((now: CopyProgress) => void) | undefined

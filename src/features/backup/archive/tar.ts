@@ -1,11 +1,9 @@
 import { MusetteError } from '../../../kit/errors.ts'
 import { damaged } from './backup-errors.ts'
 
-/** A file in an archive. */
 export type Entry = { name: string; bytes: Buffer }
 
 const BLOCK = 512
-/** A tar archive ends with two empty blocks. */
 export const ARCHIVE_END = Buffer.alloc(2 * BLOCK)
 /** Maximum size of an entry, bytes: far more than a part or a manifest has, and small enough for memory. */
 const LARGEST = 64 * 1024 * 1024

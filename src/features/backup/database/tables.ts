@@ -34,7 +34,6 @@ export async function findKnownTables(client: pg.ClientBase): Promise<BackupTabl
   })
 }
 
-/** Quotes a name (`schema.table`) for SQL. */
 export function quoteName(name: string): string {
   return name.split('.').map(pg.escapeIdentifier).join('.')
 }

@@ -29,7 +29,6 @@ export type ExportedActivity = {
 /** About 300 kB a page: large enough to hide the round trip, small enough for several pages in memory. */
 const ROWS_A_PAGE = 2_000
 
-/** The names of an exported sample's columns, in order. */
 export const EXPORT_COLUMNS = ['activity_id', 'path', 't', ...SAMPLE_FIELDS] as const
 
 // The service sends milliseconds; finer times keep their microseconds.

@@ -86,7 +86,6 @@ const ofFileKey = (
   },
 })
 
-/** The rider's own workouts, and the service's default list. */
 const OF_WORKOUTS = `training.accounts v join training.workouts w
   on w.account_id = v.account_id or (w.account_id is null and w.base_url = v.base_url)`
 /** A change without an account concerns the whole database. */
