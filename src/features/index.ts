@@ -13,7 +13,7 @@ import { sql } from './sql/feature.ts'
 import { webhooks } from './webhooks/feature.ts'
 import { workoutfiles } from './workoutfiles/feature.ts'
 
-/** Every feature. One that is added or removed is its folder and its name here. */
+/** Every feature. To add or remove one, change its folder and this list. */
 export const FEATURES: readonly Feature[] = [
   backup,
   exporting,

@@ -160,7 +160,10 @@ export async function recordWebhooks(tx: Tx, names: readonly string[]) {
   return { added: Number(added.rowCount), dropped }
 }
 
-/** Drops all digests, and makes activities without samples wait again. Leaves out activities in unread changes, which would count twice. */
+/**
+ * Drops the waits, digests and faults of removed webhooks, then makes activities without samples wait. Activities in unread changes are
+ * left out: they would count twice.
+ */
 async function beginAnew(tx: Tx): Promise<void> {
   for (const table of ['webhook_waiting', 'webhook_digests', 'webhook_conditions'])
     await tx.client.query(`delete from musette.${table}`)

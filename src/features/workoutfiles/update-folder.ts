@@ -22,8 +22,8 @@ const REFUSED = ['folder_of_another', 'not_a_folder', 'not_a_plain_file']
 /**
  * Returns the function that writes the workout folder of an account from SQL: the workout of the day, and with `holdsSaved` the rider's
  * saved workouts. A lock makes sure that the last of several processes writes the newest files. The function returns whether it could write
- * the folder. It logs an unusable folder once, until the folder works again or fails with another code, and a workout that cannot be
- * written once; SQL has all of them.
+ * the folder. It logs an unusable folder once until the folder works again or fails with another code, and logs once per workout that
+ * cannot be written. SQL has all workouts.
  */
 export function folderUpdater(
   { store, log }: Pick<LocalApp, 'store' | 'log'>,

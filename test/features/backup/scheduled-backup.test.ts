@@ -228,7 +228,7 @@ describe('default backups', () => {
     expect({ ...found, dir: found.dir && basename(found.dir), looks, compares }).toMatchObject(expected)
   })
 
-  it('are made weekly from half a day on, compared at once, and announced once; two stay', async () => {
+  it('are made weekly after the first half day, compared at once, and announced once', async () => {
     const app = embedded()
     const run = (days: number) => runJob(app, days)
     const told = () => rig.log.lines.filter(({ msg }) => String(msg).startsWith('made the first backup'))

@@ -11,8 +11,9 @@ import { mapFileError } from './backup-errors.ts'
 const READ_BYTES = 1024 * 1024
 
 /**
- * Runs work that writes a file of mode 0600. The file gets its name after the work succeeds, and replaces an older file or a link of that
- * name. With `byHand` the work writes straight to the path that a person typed: the target of a link (the link stays), a pipe, or a device.
+ * Runs work that writes a file of mode 0600. The file gets its name once the work succeeds, and replaces an older file or link of that
+ * name. With `byHand` (a path that a person typed) it keeps a link and replaces the link's target, and writes into a pipe or device
+ * directly.
  */
 export async function writeTarget<T>(
   path: string,

@@ -7,9 +7,7 @@ const decompress = promisify(gunzip)
 
 /** Maximum number of parts compressed at a time: the size of Node's thread pool. */
 const AT_ONCE = 4
-/**
- * A part that level 1 shrinks less than this is stored as is: compressing raw documents again takes long.
- */
+/** If level 1 does not shrink a part below this share, the part is stored as is: compressing raw documents again takes long. */
 const WORTH = 0.9
 const PROBE_BYTES = 64 * 1024
 /** Size of zlib's output chunks, bytes; with Node's 16 kB the threads would mostly wait for the event loop. */
