@@ -13,7 +13,7 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => `"f$
 const rig = openForEach(() => openRig({ activities: 1, env: { MUSETTE_HISTORY_START: '2024-01-01' } }))
 
 describe('an oversized value', () => {
-  it('in an entry of the activity list drops only that entry', async () => {
+  it('drops only its own entry of the activity list', async () => {
     const bad = `{"path":"${LONG}"},{"path":"deep","x":${DEEP}},{"path":"wide",${many(60_000)}}`
     const good = `{"path":"good","name":"Good","${LONG}":1,${many(3_000)}}`
     await rig.answer('^/oauth/activity$', `{"success":true,"activities":[${bad},${good}]}`)

@@ -88,7 +88,7 @@ describe('a release', () => {
     await commit({ [file]: right })
   })
 
-  it('is undone if it cannot be tagged', async () => {
+  it('removes its commit if git tag fails', async () => {
     await git('config', 'gpg.program', 'false')
     await git('config', 'tag.gpgSign', 'true')
     const before = await state()

@@ -171,7 +171,7 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
     ]
   const [backups, data] = [await readDevice(dir), await readDevice(dataDir)]
   if (backups === undefined || backups !== data) return listed
-  // A backup on the same disk as the embedded database is lost with it. Users without a set folder get this advice with the key.
+  // A backup on the same disk as the embedded database is lost with it. Without a set folder, the advice about the key says this.
   const lost = `${dir} is on the same disk as the database, and is lost with it; copy the backups elsewhere, or set MUSETTE_BACKUP_DIR to another disk`
   const isBeside = databaseUrl === undefined && !isDefault
   const beside = isBeside ? [warning(lost, `df ${quoteShell(dir)}`)] : []

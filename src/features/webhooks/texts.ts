@@ -77,7 +77,7 @@ export function formatRestored(
   const restored = `was restored from the backup${of}`
   const what =
     (facts.cause ?? 'backup') === 'backup' ? restored : 'continues on another server or from an earlier time'
-  const text = `The database ${what}; later changes at the service are mirrored again by themselves`
+  const text = `The database ${what}; musette fetches later changes from the service by itself`
   return { event: 'mirror.restored', at, data: makeData(null, 'The mirror was restored', text, facts) }
 }
 

@@ -4,7 +4,7 @@ export const ROWS: FeatureRows = {
   others: ['demo'],
   commands: {
     'npx musette': {
-      why: 'Only the demo of a clone says it, which runs for a quarter of a minute; the installed one says the same with musette, which test/package/package.test.ts types.',
+      why: 'Only the demo of a clone prints it, and that demo takes 15 s; test/package/package.test.ts types the command of an installed musette.',
     },
   },
 }

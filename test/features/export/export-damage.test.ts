@@ -98,7 +98,7 @@ describe('an export with FIT files and responses', () => {
     expect(answer).toHaveProperty('success', true)
   })
 
-  it('keeps both in scheduled exports, which write only new content', async () => {
+  it('keeps FIT files and responses in scheduled exports, which write only new content', async () => {
     expect(await onSchedule()).toMatchObject({ written: 0, removed: 0 })
     await writeFile(join(folder.path, '1.fit'), makeRide({ start: START, seed: 3 }))
     expect(await musette(['upload', '1.fit'])).toMatchObject({ code: 0 })
@@ -131,7 +131,7 @@ describe('an export with FIT files and responses', () => {
     expect(await exportAll(rig.app, { dir: to, kind: 'by_hand' })).toMatchObject({ written: 1, skipped: [] })
   })
 
-  it('is corrected after a rebuild of damaged samples, and not rewritten otherwise', async () => {
+  it('rewrites only the files of samples that a rebuild corrected', async () => {
     const ride = await findRide()
     const sums = 'sum(power::float8)::int as power, sum(s.lat)::int as lat, count(*)::int as n'
     const held = () => rig.rows(`select ${sums} from training.samples s where activity_id = ${ride?.id}`)
@@ -153,7 +153,7 @@ describe('an export with FIT files and responses', () => {
     expect(await run()).toMatchObject({ written: 0 })
   })
 
-  it('is compared without a write; each differing file is named with the reason', async () => {
+  it('is checked without a write; the check names each differing file with the reason', async () => {
     const checking = () => musette(['export', '--all', '--to', dir, '--check'])
     const whole = expect.stringMatching(/: \d+ files, each as it was written/)
     expect(await checking()).toMatchObject({ code: 0, stdout: whole })
@@ -362,7 +362,7 @@ describe('an export with FIT files and responses', () => {
       },
     )
 
-    it('loses only the staged files of a stopped export', async () => {
+    it('removes only the staged files of a stopped export', async () => {
       const to = join(folder.path, 'staging')
       await begin(to)
       const staging = join(to, '.musette-staging')

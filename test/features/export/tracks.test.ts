@@ -245,7 +245,7 @@ describe('a track of an activity', () => {
     }
   })
 
-  it('of an activity without positions exists as TCX; other formats state the reason', async () => {
+  it('exists only as TCX without positions; other formats state the reason', async () => {
     await rig.rows(`update training.activities set start_lat = null where path = 'odd' returning 1`)
     const run = 'run: musette export odd --format tcx'
     for (const format of ['gpx', 'geojson'] as const)

@@ -151,8 +151,8 @@ describe('a webhook', () => {
   })
 })
 
-describe('a message tells a person', () => {
-  it('why a file was refused; many refusals in an hour share a message', async () => {
+describe('messages', () => {
+  it('state why a file was refused; many refusals in an hour share one message', async () => {
     const { store, told } = await openScene()
     const accountId = await makeAccount(store)
     const refuse = (from: number, to: number) =>
@@ -180,7 +180,7 @@ describe('a message tells a person', () => {
     expect((await told()).slice(6)).toMatchObject([{ data: { files: 1, file_name: null } }])
   })
 
-  it('events in order, none older than three days, and a restore with the last valid number', async () => {
+  it('come in order, none older than three days, and a restore has the last valid number', async () => {
     const { store, told, url } = await openScene([HOME, PHONE])
     await makeAccount(store)
     const insert = (kind: string, detail: object, agoMs = 0) =>
@@ -198,7 +198,7 @@ describe('a message tells a person', () => {
     await insert('restored', { up_to: 'unknown' })
     await insert('restored', backup)
     const text =
-      'The database was restored from the backup of 2026-05-01T10:00:00.000Z; later changes at the service are mirrored again by themselves'
+      'The database was restored from the backup of 2026-05-01T10:00:00.000Z; musette fetches later changes from the service by itself'
     const restored = { webhook: 'home', account_id: null, event: 'mirror.restored' }
     const messages = [
       { webhook: 'home', event: 'upload.refused', data: { file_name: 'a.fit', reason: null } },
@@ -210,7 +210,7 @@ describe('a message tells a person', () => {
     for (const _ of [1, 2]) expect(await told()).toMatchObject(messages)
   })
 
-  it('once of a stale mirror and of a failed backup, and once of each recovery', async () => {
+  it('report a stale mirror, a failed backup, and each recovery once', async () => {
     const { store } = await openScene()
     const accountId = await makeAccount(store)
     const account = { accountId, name: 'default' }

@@ -193,7 +193,7 @@ describe('the messages of a webhook', () => {
     expect(state).toMatchObject({ webhook: 'home', open: 0, given_up: 3, last_error: expect.any(String) })
   })
 
-  it('wait as long as the receiver asks, if that is longer', async () => {
+  it('wait as long as Retry-After asks, if that exceeds the backoff', async () => {
     let looks = 0
     const { store, log, start } = await open(async () => {
       looks += 1

@@ -195,7 +195,7 @@ describe('the workout folder', () => {
     expect(scene.log.lines.map(({ msg }) => msg)).toContain('workout folder works again')
   })
 
-  it('of another database is not touched; one log line has the command to type', async () => {
+  it('is not touched if it belongs to another database, as one log line says', async () => {
     await poll('Mine')
     const before = await names()
     expect(before).toEqual(['Mine.erg', 'Mine.zwo'])
