@@ -79,7 +79,7 @@ const workoutExportVerb = defineVerb({
   needs: 'reading',
   before(_context, { name, format, all = false, dir }) {
     if (all === (name !== undefined) || (all && dir === undefined)) {
-      const message = `name one workout, or export all of your own; run: musette workout export --all --format ${format} --to DIR`
+      const message = `name one workout, or export all of your own: musette workout export --all --format ${format} --to DIR`
       throw new ConfigError('bad_usage', message)
     }
     if (dir === undefined && format === 'fit')

@@ -41,7 +41,7 @@ rm \${ | program/doctor/broken | is a folder of another database, as status also
 musette start | program/doctor/redis | has its schedules counted, before a start, under a daemon, and after a flush
 redis-cli -u | program/doctor/redis | is checked by its settings, and the suggested commands repair them
 mv \${ | | It moves away damaged files, which a test of backups types.
-kill \${ | flows/upgrade/upgrade | migrate refuses while a daemon of the older version runs the embedded Postgres, and names the command that ends it
+kill \${ | flows/upgrade/upgrade | migrate refuses while an older daemon runs the embedded Postgres, with the remedy
 musette migrate | program/cli/migrate-plan | has nothing to do for this version, and names the command for an older version
 npm install | package/package | names the command for a Postgres that npm did not fetch
 sudo sysctl | | It changes the kernel of the whole machine, which a container may not do.
