@@ -44,7 +44,7 @@ describe('owner of a folder', () => {
     expect(await claimFolder(dir, restored)).toBeUndefined()
     for (const database of [IDENTITY, other])
       expect(await claimFolder(dir, database)).toMatchObject({
-        found: expect.stringContaining('another database of the same identity'),
+        found: expect.stringContaining('another database with the same identity'),
       })
     expect(await claimFolder(dir, makeIdentity(restored))).toBeUndefined()
     expect(await claimFolder(dir, restored)).toBeDefined()

@@ -14,19 +14,19 @@ import type { ReadWriter } from './open-writers.ts'
 import type { FinalResult, SeenFiles } from './seen-files.ts'
 import { type Found, identityOf, isUnchanged } from './walk-folder.ts'
 
-/** A file at rest in the drop folder. Its paths are for people and logs: names that are not UTF-8 are damaged in them. */
+/** A file at rest in the drop folder. Its paths are for people and logs: bytes that are not UTF-8 are replaced in them. */
 export type DroppedFile = {
   account: string
   relativePath: string
   name: string
   sizeBytes: number
-  /** when it was last changed; it may be years ago */
+  /** modification time; it may be years ago */
   changedAt: Date
-  /** since when it is unchanged in its place */
+  /** since when the file has not changed or moved */
   restingSince: Date
 }
 
-/** What is to be done with a file. `wait`: it is imported again when it changes, or after a growing pause; `reason` is reported when it lasts. */
+/** What to do with a file after its import. `wait`: import it again when it changes, or after a growing pause; a lasting `reason` is reported. */
 export type ImportResult =
   | { action: 'done' }
   | { action: 'failed'; text: string }
@@ -56,7 +56,7 @@ type ClaimOptions = {
   scanSoon: () => void
 }
 
-/** Passes one file to `importFile` and acts on the result. Never throws: a failed import is repeated. */
+/** Passes one file to `importFile` and acts on the result. Never throws: a failed import is retried. */
 export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: Found): Promise<void> {
   const { log, seen } = deps
   const { signal } = options
@@ -71,7 +71,7 @@ export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: F
     const { dev, ino } = await inFolder(found, (folder) => folder.lstat(found.rawName))
     const writer = await deps.readWriter({ name: found.rawName, dev, ino })
     if (writer !== undefined) {
-      const reason = `${writer} has it open for writing; it is sent when that program has closed it`
+      const reason = `${writer} has it open for writing; musette sends it when that program has closed it`
       return seen.recordWaiting(found, deps.now().getTime(), { code: 'open_file', reason })
     }
     const { account, relativePath, name } = found
@@ -93,18 +93,18 @@ export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: F
     if (signal.aborted) return seen.recordGone(found)
     const code = errorCode(error)
     if (code === 'ENOENT' || code === 'file_changed') {
-      log.debug({ file: found.relativePath, code }, 'file went or changed while it was read')
+      log.debug({ file: found.relativePath, code }, 'file was removed or changed while it was read')
       seen.recordGone(found)
       options.scanSoon()
       return
     }
-    log.debug({ file: found.relativePath, code, reason: errorLine(error) }, 'file cannot be taken')
-    const reason = `cannot be taken now (${errorLine(error)}); it is tried again`
+    log.debug({ file: found.relativePath, code, reason: errorLine(error) }, 'file cannot be imported')
+    const reason = `cannot be imported now (${errorLine(error)}); musette retries`
     seen.recordWaiting(found, deps.now().getTime(), { code: 'unreadable_file', reason })
   }
 }
 
-/** Moves an imported file to `done/` or `failed/`. A failed move is reported once and tried again at every scan, without importing. */
+/** Moves an imported file to `done/` or `failed/`. A failed move is reported once and retried at every scan, without another import. */
 export async function finishFile(
   deps: Omit<ClaimDeps, 'importFile' | 'readWriter'>,
   options: Pick<ClaimOptions, 'scanSoon'>,
@@ -124,38 +124,38 @@ export async function finishFile(
     if (moved.outcome !== 'moved') return
     deps.moved.add(found, moved.to, moved.inode)
     if (moved.textError === undefined) return problems.end('text')
-    const sentence = `drop folder: files are in failed/ without the texts beside them (${errorLine(moved.textError)}); the reasons are in training.uploads`
+    const sentence = `drop folder: cannot write the reasons beside files in failed/ (${errorLine(moved.textError)}); they are in training.uploads`
     problems.begin('text', sentence, moved.textError)
   } catch (error) {
-    // Each further attempt would leave something behind, so it waits for a person.
+    // Each retry would leave another empty file behind, so a person has to act.
     if (errorCode(error) === 'move_unfinished') {
-      const reason = `it is imported, and cannot be moved: ${errorLine(error)}; remove both when the folder works again`
+      const reason = `it was imported, but cannot be moved: ${errorLine(error)}; remove both files when the folder works again`
       return seen.recordLeft(found, { code: 'move_unfinished', reason })
     }
     seen.recordUnmoved(found, result)
     const sentence =
       errorCode(error) === 'not_a_folder'
-        ? `drop folder: finished files cannot be moved, because ${errorLine(error)}`
-        : `drop folder: finished files cannot be moved (${errorLine(error)}); make the folder writable, or set MUSETTE_AFTER_UPLOAD=keep`
+        ? `drop folder: imported files cannot be moved: ${errorLine(error)}`
+        : `drop folder: imported files cannot be moved (${errorLine(error)}); make the folder writable, or set MUSETTE_AFTER_UPLOAD=keep`
     problems.begin('read_only', sentence, error)
   }
 }
 
-/** An open file. `open` reads it in pieces, whole or from `start` to before `end`, as often as called. */
+/** An open file. `open` streams the whole file, or from `start` to before `end`; it may be called several times. */
 export type OpenFile = {
   sizeBytes: number
   open(range?: { start: number; end: number }): Readable
-  /** Throws TransientError `file_changed` when the found file was replaced. */
+  /** Throws TransientError `file_changed` if the file was changed or replaced. */
   check(): Promise<void>
   close(): Promise<void>
 }
 
-/** Large enough for few reads, small enough that checking a piece does not block the event loop. */
+/** Read size: large enough for few reads, small enough that checking one piece does not block the event loop. */
 const PIECE_BYTES = 256 * 1_024
 
 /**
- * Opens a found file. Throws TransientError `file_changed` when it was written to, replaced or is no longer a plain file,
- * ConfigError `not_a_folder` when its folder was replaced by a link, and Node's errors (ENOENT when it is gone); reading throws the same.
+ * Opens a found file. Throws TransientError `file_changed` if it was changed, replaced or is no longer a plain file, ConfigError
+ * `not_a_folder` if a link replaced its folder, and Node's errors (ENOENT if it is gone). Reading throws the same errors.
  */
 async function openFound(found: Found): Promise<OpenFile> {
   const file = await inFolder(found, (folder) => folder.open(found.rawName)).catch((error: unknown) => {
@@ -184,7 +184,7 @@ async function* readRange(
   found: Found,
   range: { start: number; end: number } = { start: 0, end: found.identity.size },
 ): AsyncGenerator<Buffer> {
-  // The offsets written in an archive may lie beyond the end of the file.
+  // The offsets in an archive may lie beyond the end of the file.
   const end = Math.min(range.end, found.identity.size)
   for (let place = range.start; place < end; ) {
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - place))

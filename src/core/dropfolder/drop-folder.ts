@@ -22,49 +22,50 @@ export type DropFolder = Awaited<ReturnType<typeof openDropFolder>>
 type DropFolderDeps = {
   log: Logger
   now: Clock
-  /** the database of the folder, and the names of its signed-in accounts; files of others wait */
+  /** returns the database that uses the folder, and the names of its signed-in accounts; files of other accounts wait */
   owner: () => Promise<{ database: DatabaseIdentity; accounts: string[] }>
   importFile: ImportFile
-  /** finds the program that has a file open for writing; for tests */
+  /** finds the program that has a file open for writing; replaced in tests */
   readWriter?: ReadWriter
-  /** gets the waiting files and the problems after each scan */
+  /** receives the waiting files and the problems after each scan */
   show?: (report: FolderReport) => Promise<void>
 }
 
 export type DropFolderOptions = {
   dir: string
-  /** for network shares that report no changes: the folder is scanned every few seconds instead */
+  /** for network shares that report no changes: scans the folder every few seconds instead of watching it */
   polling: boolean
   afterUpload: 'move' | 'keep'
   isDroppable: (name: string) => boolean
-  /** how long size and times of a file must be unchanged until it is at rest */
+  /** how long a file's size and times must stay unchanged before it is at rest */
   restMs?: number
   scanEveryMs?: number
   concurrency?: number
   maxBytes?: number
 }
 
-/** Rides show where a person lives. Folders made in the drop folder have its mode, also one that its owner gave to others. */
+/** Mode of the drop folder if musette creates it: rides show where a person lives. Folders created inside it get the drop folder's mode. */
 export const DROP_MODE = 0o700
-/** The whole-FIT test decides; this only spares it files that are being written. */
+/** How long a file must stay unchanged before it is read. Only the check for a whole FIT file decides; this avoids useless reads. */
 const REST_MS = SECOND
 const SCAN_EVERY_MS = MINUTE
 const POLL_EVERY_MS = 5 * SECOND
-/** When the system reports no changes, or not all: a walk over 20,000 files then costs a fiftieth of a core. */
+/** Pause between scans if the system reports no or not all changes. Walks over 20,000 files then use 2 % of a core. */
 const UNWATCHED_EVERY_MS = 15 * SECOND
 const CONCURRENCY = 4
-/** The most files that wait for their turn: a hundred thousand would take a gigabyte. */
+/** Maximum number of claimed files: 100,000 would take a gigabyte of memory. */
 const MAX_AT_WORK = 2_000
 const MIB = 1_024 * 1_024
-/** Far above any FIT file; reading more takes a slow disk minutes. Of an archive only its FIT files are read. */
+/** Maximum size of a file: a slow disk takes minutes to read more. Archives may be larger, because only their FIT files are read. */
 const MAX_BYTES = 256 * MIB
 const MAX_ARCHIVE_BYTES = 16_384 * MIB
 
 /**
- * Opens the drop folder: creates it when it is missing, watches it, scans it now, after every change and every minute, and passes each file
- * at rest to `importFile`, one call a file at a time. Events are hints, the scan is the truth. In `move` mode an imported file goes to
- * `done/<year-month>/` or `failed/` below its account's folder; in `keep` mode no file is touched and an unchanged one is not imported
- * again until a restart. A folder that another database uses is left alone; of several processes one watches it at a time. Never throws for a problem of the folder: `show` reports it.
+ * Opens the drop folder: creates it if missing, watches it, and scans it at once, after every change and every minute. Passes each file at
+ * rest to `importFile`, never the same file twice at a time. Events are hints, the scan is the truth. In `move` mode an imported file goes to
+ * `done/<year-month>/` or `failed/` in its account's folder. In `keep` mode files stay, and an unchanged file is imported again only after a
+ * restart. A folder that another database uses is left alone. Only one process watches the folder. Never throws for its problems; `show`
+ * reports them.
  */
 export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOptions) {
   const { log, now } = deps
@@ -95,10 +96,10 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   let walkBegan: Date | undefined
   let hasMore = false
   const lock = makeFolderLock(dir)
-  /** Another process watches the folder: this one takes its place when that ends, and reports nothing until then. */
+  /** Whether another process watches the folder. This process then reports nothing, and takes over when the other process exits. */
   let isStandby = false
 
-  // The scan reports a missing folder anyway.
+  // If the folder cannot be created, the scan reports it.
   await openFolder(dir, { mode: DROP_MODE })
     .then((folder) => folder.close())
     .catch((error: unknown) =>
@@ -122,7 +123,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     if (!(abort.signal.aborted || isStandby)) await reporter.report(now().getTime(), left)
   }
 
-  /** Walks once and starts the work on the files found; returns for how many. Never throws. */
+  /** Walks the folder once and starts work on the files it finds. Returns how many files it started. Never throws. */
   async function walkOnce(): Promise<number> {
     walkBegan = now()
     try {
@@ -140,11 +141,11 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       reportUnreadable(walked)
       left = walked
       seen.keepOnly(new Set(walked.found.map((found) => found.key)))
-      // Files of years are imported in the order of their activities, as far as the disk knows it.
+      // Imports a backlog in the order of its activities, as far as the modification times show that order.
       walked.found.sort((a, b) => a.identity.mtimeMs - b.identity.mtimeMs)
       return abort.signal.aborted ? 0 : startAll(walked.found)
     } catch (error) {
-      const sentence = `drop folder: ${dir} cannot be scanned (${errorLine(error)}); it is tried again at the next scan`
+      const sentence = `drop folder: ${dir} cannot be scanned (${errorLine(error)}); the next scan retries`
       problems.begin('unreadable', sentence, error)
       return 0
     } finally {
@@ -152,7 +153,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     }
   }
 
-  /** Starts the work on the files in their order, as far as there is room; the others are found again when it is done. */
+  /** Starts work on the files in order until MAX_AT_WORK are claimed; a later walk finds the rest. Returns how many it started. */
   function startAll(found: readonly Found[]): number {
     let started = 0
     hasMore = false
@@ -164,7 +165,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     return started
   }
 
-  /** Starts the work on one file; false when there is none. */
+  /** Starts the work that is due on one file; returns false if there is none. */
   function startWork(found: Found): boolean {
     const decision = seen.decide(found, now().getTime())
     if (decision.do === 'nothing') {
@@ -187,18 +188,18 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     return true
   }
 
-  /** Returns why a file waits until it changes or has another name. */
+  /** Returns why a file waits until it is changed or renamed; undefined if it need not wait. */
   function whyLeft({ name, identity }: Found): WaitReason | undefined {
     const program = unfinishedBy(name)
     if (program !== undefined) {
-      const reason = `${program} names files so until they are finished; if this one is, give it a name that ends in .fit, .fit.gz or .zip`
+      const reason = `${program} uses this name for unfinished files; if this file is complete, rename it to end in .fit, .fit.gz or .zip`
       return { code: 'unfinished_name', reason }
     }
     const isArchive = /\.(zip|gz)~?$/i.test(name)
     const max = options.maxBytes ?? (isArchive ? MAX_ARCHIVE_BYTES : MAX_BYTES)
     if (identity.size <= max) return undefined
-    const advice = isArchive ? 'drop its files in smaller archives' : 'check that it is a FIT file'
-    const reason = `too large to be read (more than ${Math.floor(max / MIB)} MiB); ${advice}, and take it out of the folder`
+    const advice = isArchive ? 'split it into smaller archives' : 'check that it is a FIT file'
+    const reason = `too large to be read (more than ${Math.floor(max / MIB)} MiB); ${advice}, and remove it from the folder`
     return { code: 'too_large', reason }
   }
 
@@ -208,13 +209,13 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       problems.end('accounts')
       return owner
     } catch (error) {
-      const sentence = `drop folder: files wait, the accounts cannot be read (${errorLine(error)})`
+      const sentence = `drop folder: files wait because the accounts cannot be read (${errorLine(error)})`
       problems.begin('accounts', sentence, error)
       return undefined
     }
   }
 
-  /** Claims the folder for the database and returns whether that succeeded: two databases would send each file twice. */
+  /** Claims the folder for this database and reports whether it succeeded. Without the claim, two databases would upload each file twice. */
   async function isClaimed(database: DatabaseIdentity): Promise<boolean> {
     const foreign = await claimFolder(dir, database)
     if (!foreign) problems.end('other_database')
@@ -223,7 +224,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     return foreign === undefined
   }
 
-  /** Returns whether this process watches the folder: also two copies of one database would send each file twice. */
+  /** Reports whether this process watches the folder. Two copies of one database would also upload each file twice. */
   async function isFirst(): Promise<boolean> {
     const wasStandby = isStandby
     isStandby = !(await lock.acquire())
@@ -237,7 +238,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       await closeAfter(await openFolder(dir), (folder) => folder.assertWritable())
       if (!seen.hasUnmoved()) problems.end('read_only')
     } catch (error) {
-      const sentence = `drop folder: ${dir} is read-only, so finished files stay in it; make it writable, or set MUSETTE_AFTER_UPLOAD=keep`
+      const sentence = `drop folder: ${dir} is read-only, so imported files stay in it; make it writable, or set MUSETTE_AFTER_UPLOAD=keep`
       problems.begin('read_only', sentence, error)
     }
   }
@@ -245,25 +246,25 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   function reportUnreadable({ unreadable: [first, ...others] }: WalkResult) {
     if (!first) return problems.end('unreadable')
     const rest = others.length > 0 ? `, and ${others.length} more` : ''
-    const sentence = `drop folder: the folder ${first.folder} in it cannot be read (${errorLine(first.error)})${rest}; files in it wait`
+    const sentence = `drop folder: cannot read the folder ${first.folder} in it (${errorLine(first.error)})${rest}; files in it wait`
     problems.begin('unreadable', sentence, first.error)
   }
 
   return {
     scan,
-    /** Ends the pauses of all waiting files and scans: the service is back, or an account has signed in. */
+    /** Ends all pauses and scans, because the service is back or an account has signed in. */
     async retryWaiting() {
       seen.endWaits()
       await scan()
     },
-    /** Returns when the walk over the folder began that is under way; undefined between walks. */
+    /** Returns when the current walk began; undefined between walks. */
     walkingSince: () => walkBegan,
     async close() {
       abort.abort()
       timer.close()
       await watch.close()
       await walking
-      // A walk that was under way may have opened a new watch.
+      // The last walk may have opened a new watch.
       await watch.close()
       await Promise.all(working)
       await moved.moveChangedBack()

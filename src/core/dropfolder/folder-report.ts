@@ -5,21 +5,21 @@ import { type Clock, MINUTE } from '../../kit/time.ts'
 import type { SeenFiles, Waiting } from './seen-files.ts'
 import type { WalkResult } from './walk-folder.ts'
 
-/** What is wrong with the folder and which files wait in it now, the gravest and oldest first. */
+/** Current problems of the folder and its waiting files, most serious and oldest first. */
 export type FolderReport = readonly Waiting[]
 
-/** A waiting file is reported after this long: most are being written, or are mended by a person at this moment. */
+/** How long a file waits before it is reported: most are still being written, or a person is fixing them. */
 const REPORT_AFTER_MS = MINUTE
-/** The codes of files that are being written: recorders pause now and then for hours, so these are shown and not logged. */
+/** Codes of files that are being written. They are shown but not logged, because recorders may pause for hours. */
 const QUIET: readonly string[] = ['open_file', 'settling']
-/** The code of what is no FIT file: it is shown, and no check or message counts it. */
+/** Code of entries that are not FIT files. They are shown, but no check or message counts them. */
 const NOT_TAKEN = 'not_taken'
-/** The most lines logged at once; thousands of waiting files share one reason as a rule. */
+/** Maximum lines logged at once; thousands of waiting files usually share one reason. */
 const MAX_LINES = 10
 
 type LeftBehind = Pick<WalkResult, 'unownedFolders' | 'leftOut' | 'leftOutCount'>
 
-/** Makes the reporter of waiting files: each is logged once when it has waited a minute, and again when its reason changes or ends. */
+/** Reports waiting files: logs each once it has waited a minute, and again when its reason changes or ends. */
 export function makeReporter(
   deps: {
     log: Logger
@@ -43,23 +43,23 @@ export function makeReporter(
     if (more > 0) log.warn({ files: more }, `${more} more files wait; run: musette status`)
     const now = new Map(waiting.map(({ relativePath, reason }) => [relativePath, reason]))
     const ended = [...logged.keys()].filter((file) => !now.has(file))
-    for (const file of ended.slice(0, MAX_LINES)) log.info({ file }, `${file} waits no more`)
-    if (ended.length > MAX_LINES) log.info({ files: ended.length }, 'files wait no more')
+    for (const file of ended.slice(0, MAX_LINES)) log.info({ file }, `${file} no longer waits`)
+    if (ended.length > MAX_LINES) log.info({ files: ended.length }, 'files no longer wait')
     logged.clear()
     for (const [file, reason] of now) logged.set(file, reason)
   }
 
-  /** Logs one line when the first entries are left out, however many follow. */
+  /** Logs one line when the first entries are skipped, regardless of how many follow. */
   function logLeftOut({ leftOut: [first], leftOutCount: files }: LeftBehind): void {
     if (first && !hasLeftOut) {
-      const sentence = `drop folder: ${quoteName(first.relativePath)} is not taken: ${first.reason}`
-      log.warn({ files }, files > 1 ? `${sentence}; ${files - 1} more: musette status` : sentence)
+      const sentence = `drop folder: ${quoteName(first.relativePath)} is not imported: ${first.reason}`
+      log.warn({ files }, files > 1 ? `${sentence}; ${files - 1} more, run: musette status` : sentence)
     }
     hasLeftOut = first !== undefined
   }
 
   return {
-    /** Logs the changes, and passes on the whole report. Never throws. */
+    /** Logs the changes, and passes the whole report to `show`. Never throws. */
     async report(nowMs: number, left: LeftBehind): Promise<void> {
       const { unownedFolders, leftOut, leftOutCount } = left
       logLeftOut(left)
@@ -82,7 +82,7 @@ export function makeReporter(
       const rest = {
         relativePath: `${more} more`,
         account: null,
-        reason: 'they are left out for such reasons',
+        reason: 'they are skipped for the same kinds of reasons',
       }
       const notTaken = [...leftOut, ...(more > 0 ? [rest] : [])].map(
         (each): Waiting => ({
@@ -90,7 +90,7 @@ export function makeReporter(
           sinceMs: sinceOf(each.relativePath),
         }),
       )
-      // A problem of the whole folder was logged when it began.
+      // A problem with the whole folder was logged when it began.
       const problem = problems.current()
       const whole = problem && {
         ...{ code: problem.kind, reason: problem.sentence, sinceMs: problem.sinceMs },
@@ -104,15 +104,15 @@ export function makeReporter(
 }
 
 /**
- * Describes a folder whose files belong to no account, with the command to type: a folder in the drop folder belongs to
- * the account of its name, so a folder named after a year waits for an account of that name. `.` is the drop folder itself.
+ * Describes a folder whose files belong to no account, with the command to run. A folder in the drop folder belongs to the account with its
+ * name, so a folder named after a year waits for an account with that name. `.` is the drop folder itself.
  */
 function describeUnowned(folder: string): string {
   if (folder === '.') return 'files in the drop folder wait: no account is signed in; run: musette login'
   const why = `files in the folder ${folder} wait, because folders here are named after accounts`
   return isAccountName(folder)
-    ? `${why} and there is no account of that name; move them one folder up, or run: musette login ${folder}`
-    : `${why} and none can have that name (${ACCOUNT_NAMES}); move them one folder up`
+    ? `${why} and no account has that name; move them one folder up, or run: musette login ${folder}`
+    : `${why} and no account can have that name (${ACCOUNT_NAMES}); move them one folder up`
 }
 
 type ProblemKind = (typeof GRAVEST_FIRST)[number]
@@ -121,7 +121,7 @@ type Problem = { kind: ProblemKind; sentence: string; sinceMs: number }
 
 export type Problems = ReturnType<typeof makeProblems>
 
-/** The kinds of problems of the folder as a whole. */
+/** Kinds of problems with the folder as a whole, most serious first. */
 const GRAVEST_FIRST = [
   'vanished',
   'accounts',
@@ -135,9 +135,9 @@ const GRAVEST_FIRST = [
 export function makeProblems(log: Logger, now: Clock) {
   const kept = new Map<ProblemKind, Problem>()
   return {
-    /** Logs and keeps a problem; nothing when one of its kind is kept already. */
+    /** Logs and keeps a problem; does nothing if a problem of this kind is already kept. */
     begin(kind: ProblemKind, sentence: string, error?: unknown) {
-      // One state of the disk gives several errors; the first sentence stays until it is over.
+      // One state of the disk causes several errors; the first sentence stays until the state ends.
       if (kept.has(kind)) return
       kept.set(kind, { kind, sentence, sinceMs: now().getTime() })
       log.warn({ problem: kind, ...(error !== undefined && { reason: errorLine(error) }) }, sentence)

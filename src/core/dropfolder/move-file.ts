@@ -17,7 +17,7 @@ import {
   type Steps,
 } from './walk-folder.ts'
 
-/** The result of a move. `gone`: another process moved the file. `changed`: another file is in its place. `textError`: why it has no text. */
+/** Outcome of a move. `gone`: another process moved the file. `changed`: another file took its place. `textError`: why it has no text. */
 type Moved =
   | { outcome: 'moved'; to: MovedTo; inode: number; textError?: unknown }
   | { outcome: 'gone' }
@@ -30,17 +30,17 @@ type MoveDeps = { move: MoveFile; at: Date }
 type MoveInput = Pick<Found, 'root' | 'home' | 'folder' | 'rawName' | 'identity'>
 
 /**
- * Moves an uploaded file to `done/<year-month>/` below its account's folder, under its own name or a numbered one. Nothing
- * is overwritten or deleted; both folders are synced, and missing ones get the mode of the folder around them. `at` is the current time,
- * its month taken in UTC. Throws Node's errors, and ConfigError `not_a_folder` when `done` or a folder of the file is a link or a file.
+ * Moves an imported file to `done/<year-month>/` in its account's folder, under its own name or a numbered one. Overwrites and deletes
+ * nothing, syncs both folders, and creates missing folders with the mode of their parent. `at` is the current time; its month is taken in
+ * UTC. Throws Node's errors, and ConfigError `not_a_folder` if `done` or a folder of the file is a link or a file.
  */
 export async function moveDone({ move, at }: MoveDeps, file: MoveInput): Promise<Moved> {
   return moveInto(move, file, stepsTo(file, DONE, at.toISOString().slice(0, 7)))
 }
 
 /**
- * Moves a refused file to `failed/` below its account's folder, then writes `text` (the reason and the remedy) to `<name>.txt`, or appends
- * it there. After a crash between the two steps the text is missing; the ledger has the reason.
+ * Moves a refused file to `failed/` in its account's folder, then writes or appends `text` (the reason and the remedy) to `<name>.txt`. A
+ * crash between the two steps loses the text; the ledger has the reason.
  */
 export async function moveFailed({ move, at }: MoveDeps, file: MoveInput, text: string): Promise<Moved> {
   let textError: unknown
@@ -74,9 +74,9 @@ async function moveInto(
     return closeAfter(await openBelow(root, into, 'makeInner'), async (target) => {
       const newName = await move({ folder: source, name }, { folder: target, name })
       const moved = newName && (await target.lstat(newName).catch(orMissing))
-      // Or another process that watches this folder has moved it back, because the file had changed.
+      // Or another process that watches this folder moved the file back, because it had changed.
       if (!moved) return { outcome: 'gone' }
-      // A new file may have got the name between the check and the move; it was not imported, so it is moved back.
+      // A new file may have taken the name between the check and the move. It was not imported, so it is moved back.
       if (!hasSameContent(file.identity, identityOf(moved))) {
         await move({ folder: target, name: newName }, { folder: source, name })
         return { outcome: 'changed' }
@@ -90,7 +90,7 @@ async function moveInto(
   })
 }
 
-/** Appends the whole text or nothing: a full disk must not leave an empty or cut text. */
+/** Appends the whole text or nothing: a full disk must not leave an empty or partial text. */
 async function appendText(folder: Folder, name: Buffer, text: string): Promise<void> {
   const file = await folder.create(name, 0o644, TEXT_FLAGS).catch((error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error

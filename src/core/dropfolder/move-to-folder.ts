@@ -10,16 +10,16 @@ import { type Disk, isSecondName, probeDisk } from '../../kit/folders/probe-disk
 import { closeAfter } from '../../kit/release-stack.ts'
 import { ASIDE, DONE, FAILED, isAside, keyOf, type Steps, type WalkResult } from './walk-folder.ts'
 
-/** A file by its name in an open folder. */
+/** A file's name in an open folder. */
 type Place = { folder: Folder; name: Buffer }
 
 export type MoveFile = (from: Place, to: Place) => Promise<Buffer | undefined>
 
 /**
- * Makes the function that moves a file into a folder of the same file system under a name, or under the first numbered one that is free.
- * Nothing is overwritten, even while other processes move files there. It returns the new name, or undefined when the file is gone or
- * another process has moved it, and throws Node's errors (EROFS, ENOSPC, EXDEV). It probes each disk once: where hard links cannot be
- * trusted, files are renamed, and where no name can be reserved either, it throws ConfigError `no_exclusive_names`.
+ * Returns a function that moves a file into a folder on the same file system, under the given name or the first free numbered one. It
+ * overwrites nothing, even while other processes move files there. It returns the new name, or undefined if the file is gone or another
+ * process moved it. Throws Node's errors (EROFS, ENOSPC, EXDEV). Each disk is probed once: without reliable hard links, files are renamed. If
+ * no name can be reserved either, throws ConfigError `no_exclusive_names`.
  */
 export function makeMover(): MoveFile {
   const disks = new Map<number, Disk>()
@@ -28,14 +28,14 @@ export function makeMover(): MoveFile {
     const disk = disks.get(dev) ?? (await probeDisk(to.folder))
     disks.set(dev, disk)
     if (disk.isExclusive) return disk.hasLinks ? moveByLink(from, to) : moveByRename(from, to)
-    const message = `the file system of ${to.folder.path} may overwrite a file by another of its name; set MUSETTE_AFTER_UPLOAD=keep`
+    const message = `the file system of ${to.folder.path} may overwrite one file with another of the same name; set MUSETTE_AFTER_UPLOAD=keep`
     throw new ConfigError('no_exclusive_names', message)
   }
 }
 
 /**
- * Moves a file by a hard link, which fails when the name exists, as a rename does not. After a crash in the middle both names are the same
- * file, and the next call finishes the move.
+ * Moves a file by a hard link, which, unlike a rename, fails if the name exists. After a crash halfway, both names are the same file, and the
+ * next call finishes the move.
  */
 async function moveByLink(from: Place, to: Place): Promise<Buffer | undefined> {
   for (let n = 1; ; n++) {
@@ -55,9 +55,9 @@ async function moveByLink(from: Place, to: Place): Promise<Buffer | undefined> {
 }
 
 /**
- * Removes the old name of a moved file. It is first renamed to a hidden name and compared with the target: a new file
- * that was put in its place since the link was made is moved back, so that only the second name of the moved file is
- * removed. Returns false when another process has removed the old name first; that one has moved the file.
+ * Removes the old name of a moved file. Renames it to a hidden name first and compares that with the target: a new file that took the old
+ * name since the link was made is moved back, so only the second name of the moved file is removed. Returns false if another process removed
+ * the old name first, and so moved the file.
  */
 async function removeOldName(from: Place, target: Place, name: Buffer): Promise<boolean> {
   const { folder } = target
@@ -71,8 +71,8 @@ async function removeOldName(from: Place, target: Place, name: Buffer): Promise<
 }
 
 /**
- * Moves a file where hard links cannot be trusted: an empty file reserves the name, and the rename replaces it. Throws MusetteError
- * `move_unfinished` when the rename fails and the empty file cannot be removed: another attempt would leave another one.
+ * Moves a file without hard links: an empty file reserves the name, and the rename replaces it. Throws MusetteError `move_unfinished` if the
+ * rename fails and the empty file cannot be removed, because every retry would leave another one.
  */
 export async function moveByRename(from: Place, { folder, name }: Place): Promise<Buffer | undefined> {
   for (let n = 1; ; n++) {
@@ -87,7 +87,7 @@ export async function moveByRename(from: Place, { folder, name }: Place): Promis
       return target
     } catch (error) {
       await folder.unlink(target).catch((left: unknown) => {
-        const message = `${errorLine(error)}; the empty file ${join(folder.path, target.toString())} is left behind (${errorLine(left)})`
+        const message = `${errorLine(error)}; the empty file ${join(folder.path, target.toString())} cannot be removed (${errorLine(left)})`
         throw new MusetteError('move_unfinished', message, { cause: error })
       })
       if (errorCode(error) === 'ENOENT') return undefined
@@ -106,8 +106,8 @@ async function isSameFile(one: Place, other: Place): Promise<boolean> {
 const EXTENSION = /(?:\.fit\.gz|\.[^.]{1,10})$/i
 
 /**
- * Makes the n-th name for a file: the name itself, then `ride (2).fit`, `ride (3).fit`. Bytes in, bytes out; the stem is
- * cut, between characters, when the whole name would be longer than 255 bytes.
+ * Returns the n-th name for a file: the name itself, then `ride (2).fit`, `ride (3).fit`. Works on bytes. If the name would exceed 255 bytes,
+ * shortens the stem between two characters.
  */
 function numberedName(name: Buffer, n: number): Buffer {
   if (n === 1) return name
@@ -116,15 +116,15 @@ function numberedName(name: Buffer, n: number): Buffer {
   return withEnding(stem, ` (${n})${extension}`)
 }
 
-/** Makes the name of the text of a failed file: `ride.fit.txt`. */
+/** Returns the name of the text beside a failed file: `ride.fit.txt`. */
 export function textName(name: Buffer): Buffer {
   return withEnding(name, '.txt')
 }
 
-/** The position of a file's own name in its hidden name: after the prefix, 16 digits and a dash. */
+/** Position of a file's own name in its hidden name: after the prefix, 16 hex digits and a dash. */
 const ASIDE_NAME_AT = ASIDE.length + 17
 
-/** Makes a unique hidden name for the old name of a moved file; it ends in the file's own name where there is room. */
+/** Returns a unique hidden name for the old name of a moved file. It ends in the file's own name if that fits. */
 function asideName(name: Buffer): Buffer {
   const mark = Buffer.from(`${ASIDE}${randomBytes(8).toString('hex')}`)
   const whole = Buffer.concat([mark, Buffer.from('-'), name])
@@ -134,17 +134,17 @@ function asideName(name: Buffer): Buffer {
 function withEnding(stem: Buffer, ending: string): Buffer {
   const end = Buffer.from(ending, 'latin1')
   let length = Math.min(stem.length, MAX_NAME_BYTES - end.length)
-  // A byte that continues a UTF-8 character must not be the first one cut off.
+  // The first byte cut off must start a UTF-8 character, not continue one.
   if (length < stem.length) while (length > 0 && ((stem[length] ?? 0) & 0xc0) === 0x80) length -= 1
   return Buffer.concat([stem.subarray(0, length), end])
 }
 
-/** The name of a file that was too long for a hidden one. */
+/** Name of a recovered file whose own name did not fit into the hidden name. */
 const UNNAMED = Buffer.from('recovered.fit')
 
 /**
- * Makes the recovery of moves that a killed process left unfinished. The returned function looks into `done/` and
- * `failed/` of each account's folder once, and into every scanned folder in which a hidden name was seen. Never throws.
+ * Returns a function that finishes moves which a killed process left halfway. It checks each account's `done/` and `failed/` once, and every
+ * scanned folder that contains a hidden name. It never throws.
  */
 export function moveRecovery({ log, move }: { log: Logger; move: MoveFile }, root: string) {
   const recovered = new Set<string>()
@@ -155,17 +155,16 @@ export function moveRecovery({ log, move }: { log: Logger; move: MoveFile }, roo
       let finished = 0
       for (const home of fresh) finished += await recoverMoves(move, root, home)
       for (const { folder, home } of interrupted) finished += await recoverMovesIn(move, root, folder, home)
-      if (finished > 0)
-        log.info({ files: finished }, 'drop folder: moves that were left halfway are finished')
+      if (finished > 0) log.info({ files: finished }, 'drop folder: finished interrupted moves')
     } catch (error) {
-      log.warn({ reason: errorLine(error) }, 'drop folder: moves that were left halfway cannot be finished')
+      log.warn({ reason: errorLine(error) }, 'drop folder: cannot finish interrupted moves')
     }
   }
 }
 
 /**
- * Finishes the moves in `done/` and `failed/` below `home`. A hidden name is removed when the file has a second name beside it; else the
- * file is moved back into `home`, to be imported again. Returns the number of files.
+ * Finishes the moves in `done/` and `failed/` below `home`. Removes a hidden name if the file has a second name beside it; otherwise moves
+ * the file back into `home`, to be imported again. Returns the number of files.
  */
 async function recoverMoves(move: MoveFile, root: string, home: Steps): Promise<number> {
   const done = [...home, Buffer.from(DONE)]
@@ -183,7 +182,7 @@ async function recoverMovesIn(move: MoveFile, root: string, steps: Steps, home: 
   return closeAfter(await openBelow(root, steps), async (folder) => {
     for (const { name } of left) {
       const aside = { folder, name }
-      // The file's own name, where there was room for it.
+      // The file's own name, if the hidden name contains it.
       const own = name.length > ASIDE_NAME_AT ? name.subarray(ASIDE_NAME_AT) : UNNAMED
       if (await hasSecondName(aside, moved)) await folder.unlink(name).catch(orMissing)
       else await closeAfter(await openBelow(root, home), (to) => move(aside, { folder: to, name: own }))
@@ -194,14 +193,14 @@ async function recoverMovesIn(move: MoveFile, root: string, steps: Steps, home: 
 
 async function hasSecondName(file: Place, others: readonly Dirent<Buffer>[]) {
   const { folder } = file
-  // The number of links answers this without comparing thousands of files.
+  // The link count answers this without comparing thousands of files.
   const stats = await folder.lstat(file.name).catch(() => undefined)
   if (!stats || stats.nlink < 2) return false
   for (const { name } of others) if (await isSameFile(file, { folder, name })) return true
   return false
 }
 
-/** Reads the entries of a folder; none when it does not exist or is a link. */
+/** Lists a folder; returns an empty list if it does not exist or is a link. */
 async function readFolder(root: string, steps: Steps): Promise<Dirent<Buffer>[]> {
   try {
     return await closeAfter(await openBelow(root, steps), (folder) => folder.list())

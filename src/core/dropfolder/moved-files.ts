@@ -6,9 +6,9 @@ import { type Clock, HOUR } from '../../kit/time.ts'
 import type { MoveFile } from './move-to-folder.ts'
 import { type Found, hasSameContent, identityOf, keyOf, type Steps } from './walk-folder.ts'
 
-/** A program that writes on in a file that was moved does so soon; a change that comes later is a person's. */
+/** How long moved files are watched for late writes. A program that is still writing does so soon; a later change is a person's. */
 const WATCHED_MS = 1 * HOUR
-/** The most remembered files; a large import forgets its first ones. */
+/** Maximum number of watched files; a large import forgets the oldest first. */
 const MAX_WATCHED = 2_000
 
 /** The new place of a moved file; `path` is for people. */
@@ -18,7 +18,7 @@ type Watched = { found: Found; to: MovedTo; inode: number; untilMs: number }
 
 export type MovedFiles = ReturnType<typeof movedFiles>
 
-/** Returns an empty memory of the files that were moved within the last hour. */
+/** Watches the files moved within the last hour, so that late writes are not lost. */
 export function movedFiles({ log, now, move }: { log: Logger; now: Clock; move: MoveFile }) {
   const watched = new Map<string, Watched>()
 
@@ -31,13 +31,13 @@ export function movedFiles({ log, now, move }: { log: Logger; now: Clock; move: 
       if (!isOver && hasSameContent(found.identity, identityOf(stats))) continue
       watched.delete(to.path)
       if (isOver) continue
-      const sentence = `${file} was written to after it was imported, as ${to.path}`
+      const sentence = `${file} was written to after its import, as ${to.path}`
       const from = { folder, name: to.name }
       const back = await openBelow(root, home)
         .then((opened) => closeAfter(opened, (to) => move(from, { folder: to, name: rawName })))
         .catch(errorLine)
-      if (typeof back === 'string') log.error({ file }, `${sentence}; it cannot be moved back (${back})`)
-      else log.warn({ file }, `${sentence}; it is back in the folder`)
+      if (typeof back === 'string') log.error({ file }, `${sentence}; cannot move it back (${back})`)
+      else log.warn({ file }, `${sentence}; moved it back into the folder`)
     }
   }
 
@@ -46,7 +46,7 @@ export function movedFiles({ log, now, move }: { log: Logger; now: Clock; move: 
       watched.set(to.path, { found, to, inode, untilMs: now().getTime() + WATCHED_MS })
       for (const [first] of watched) if (watched.size > MAX_WATCHED) watched.delete(first)
     },
-    /** Moves those back that were written to since they were read. Never throws. */
+    /** Moves files back if they were written to after they were read. Never throws. */
     async moveChangedBack() {
       const folders = new Map<string, Watched[]>()
       for (const each of watched.values()) {

@@ -4,19 +4,19 @@ import { basename } from 'node:path'
 import { SECOND } from '../../kit/time.ts'
 import { keyOf } from './walk-folder.ts'
 
-/** The bits in the flags of an open file that allow writing: O_WRONLY and O_RDWR. */
+/** Bits of an open file's flags that allow writing: O_WRONLY and O_RDWR. */
 const WRITE_BITS = 0o3
-/** The open files of all processes are listed once for this long: a file that is asked for has been at rest for longer. */
+/** How long a list of all processes' open files is reused. A file that is checked has been at rest for longer. */
 const LISTED_FOR_MS = 1 * SECOND
 
-/** A file by its name, and what tells it apart from others of that name. */
+/** A file's name, with the device and inode that identify the file. */
 type Known = { name: Buffer; dev: number; ino: number }
 
 export type ReadWriter = (file: Known) => Promise<string | undefined>
 
 /**
- * Makes the function that finds the program that has a file open for writing, as `name (process 123)`. Only Linux tells, and only
- * of processes of the same user and container; undefined where nothing is known. Never throws.
+ * Returns a function that finds the program that has a file open for writing, as `name (process 123)`. Works only on Linux, for processes of
+ * the same user and container; returns undefined if nothing is known. Never throws.
  */
 export function makeWriterReader(): ReadWriter {
   let open: ReturnType<typeof readOpenFiles> = Promise.resolve([])
@@ -45,10 +45,10 @@ async function readOpenFiles(): Promise<Array<{ pid: string; fd: string; name: s
     if (!/^\d+$/.test(pid)) continue
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       try {
-        // The link alone is read: to ask for the file would wait for a share that does not answer.
+        // Reads only the link: stat would block on a network share that does not answer.
         open.push({ pid, fd, name: basename(keyOf(readlinkSync(`/proc/${pid}/fd/${fd}`, 'buffer'))) })
       } catch {
-        // It was closed meanwhile.
+        // The file was closed meanwhile.
       }
     }
   }

@@ -1,7 +1,7 @@
 import { type Backoff, backoffMs } from '../../kit/time.ts'
 import { type Found, type Identity, isUnchanged } from './walk-folder.ts'
 
-/** What to do with a file after its import; `text` belongs to a failed one. */
+/** How to finish a file after its import; `text` says why it failed. */
 export type FinalResult = { action: 'done' } | { action: 'failed'; text: string }
 
 type State =
@@ -14,20 +14,20 @@ type State =
 
 type Entry = {
   found: Found
-  /** when a walk first saw it in its current version; for files that were there at the start, by the disk's own times */
+  /** when a walk first saw this version of the file; for files found by the first walk, by the times on the disk */
   sinceMs: number
   tries: number
-  /** when it was last changed: by the disk's clock, which may be wrong, or by ours when this process has seen it */
+  /** when the file last changed: the time on the disk, or this process's clock if that saw the change earlier */
   changedMs: number
-  /** why it waits, when that is worth a report */
+  /** why the file waits, if that should be reported */
   why: WaitReason | undefined
   now: State
 }
 
-/** Why something in the folder waits: a stable word, and a sentence for a person. */
+/** Why an entry of the folder waits: a stable code, and a sentence for a person. */
 export type WaitReason = { code: string; reason: string }
 
-/** A waiting file, folder, or the drop folder itself; `account` and `sizeBytes` are null when it is not a file. */
+/** A waiting file or folder, or the drop folder itself; `account` and `sizeBytes` are null unless it is a file. */
 export type Waiting = WaitReason & {
   relativePath: string
   account: string | null
@@ -35,15 +35,15 @@ export type Waiting = WaitReason & {
   sinceMs: number
 }
 
-/** What a scan decides about one file: claim it, move it, or check it again in so many ms (undefined: only when it changes). */
+/** What a scan does with a file: claim it, move it, or look again after `againMs` (undefined: only once the file changes). */
 type Decision = { do: 'claim' } | { do: 'move'; result: FinalResult } | { do: 'nothing'; againMs?: number }
 
 export type SeenFiles = ReturnType<typeof makeSeenFiles>
 
-/** Pauses before an unchanged file is tried again: it may wait for the service or the database. */
+/** Backoff before an unchanged file is retried: it may wait for the service or the database. */
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 600_000, factor: 2 }
 
-/** Makes the record of the files that were seen since the start. It is lost in a crash; the ledger keeps what must last. */
+/** Keeps the state of the files seen since the start. A crash loses it; the ledger in the database keeps what must last. */
 export function makeSeenFiles({ restMs }: { restMs: number }) {
   const entries = new Map<string, Entry>()
   let walk = 0
@@ -54,14 +54,14 @@ export function makeSeenFiles({ restMs }: { restMs: number }) {
     if (now.state !== 'claimed') entry.why = why
   }
   return {
-    /** Notes that a walk over the disk begins; its list may be out of date when a file is decided. */
+    /** Marks the start of a walk. Its list may be outdated when a file is decided. */
     beginWalk() {
       walk += 1
     },
     decide(found: Found, nowMs: number): Decision {
       const known = entries.get(found.key)
       if (known?.now.state === 'claimed') return { do: 'nothing' }
-      // This walk may have listed the file in the middle of its move; the next one sees the truth.
+      // This walk may have listed the file before it was moved, so the next walk decides.
       if (known?.now.state === 'gone' && known.now.walk === walk) return { do: 'nothing' }
       if (!known || known.now.state === 'gone' || !isUnchanged(known.found.identity, found.identity)) {
         const sinceMs = walk <= 1 ? changedBefore(found.identity, nowMs) : nowMs
@@ -86,9 +86,9 @@ export function makeSeenFiles({ restMs }: { restMs: number }) {
     },
     recordUnmoved: (found: Found, result: FinalResult) => record(found, { state: 'unmoved', result }),
     recordLeft: (found: Found, why?: WaitReason) => record(found, { state: 'left' }, why),
-    /** Records that a file was moved or replaced: it counts as new when a later walk finds it. */
+    /** Records that a file was moved or replaced: a later walk that finds it treats it as new. */
     recordGone: (found: Found) => record(found, { state: 'gone', walk }),
-    /** Forgets every file that is not among these and is not claimed. */
+    /** Forgets every file that is neither in `keys` nor claimed. */
     keepOnly(keys: ReadonlySet<string>) {
       for (const [key, entry] of entries) {
         if (!keys.has(key) && entry.now.state !== 'claimed') entries.delete(key)
@@ -101,11 +101,11 @@ export function makeSeenFiles({ restMs }: { restMs: number }) {
       }
     },
     hasUnmoved: () => [...entries.values()].some((entry) => entry.now.state === 'unmoved'),
-    /** Returns since when a file is unchanged in its place, as far as the disk and this process know. */
+    /** Returns since when a file has not changed or moved, as far as the disk and this process know. */
     restingSince: (found: Found) => entries.get(found.key)?.sinceMs ?? Number.POSITIVE_INFINITY,
-    /** Returns when a file was last changed, by the disk's clock or, when this process has seen it, by ours. */
+    /** Returns when a file last changed: the time on the disk, or this process's clock if that saw the change earlier. */
     changedAt: (found: Found) => entries.get(found.key)?.changedMs ?? Number.POSITIVE_INFINITY,
-    /** Returns the files that wait since before then for a reason worth a report, the longest first. */
+    /** Returns the files that have waited since before `beforeMs` and have a reason to report, the longest wait first. */
     waitingSince(beforeMs: number) {
       const waiting: Waiting[] = []
       for (const { found, sinceMs, why } of entries.values()) {
@@ -118,13 +118,13 @@ export function makeSeenFiles({ restMs }: { restMs: number }) {
   }
 }
 
-/** Decides whether a file is at rest: unchanged for `restMs` by the disk's own times, or in two scans, for disks whose clock is ahead. */
+/** Decides whether a file is at rest: unchanged for `restMs` by its times on the disk or, if the disk's clock is ahead, between two scans. */
 function decideSettling(identity: Identity, sinceMs: number, nowMs: number, restMs: number): Decision {
   const restedMs = nowMs - changedBefore(identity, sinceMs)
   return restedMs >= restMs ? { do: 'claim' } : { do: 'nothing', againMs: Math.ceil(restMs - restedMs) }
 }
 
-/** Returns when a file was last changed or put in its place by the disk's times, `seenMs` at the latest. */
+/** Returns when a file was last changed or put in its place, by the times on the disk, but no later than `seenMs`. */
 function changedBefore(identity: Identity, seenMs: number): number {
   return Math.min(seenMs, Math.max(identity.mtimeMs, identity.ctimeMs))
 }

@@ -6,7 +6,7 @@ import { closeAfter } from '../../kit/release-stack.ts'
 
 export type { Steps } from '../../kit/folders/walk.ts'
 
-/** A regular file with a droppable name. `home`: the folder of its account, `root` or one directly in it; `key`: its path as a map key. */
+/** A regular file whose name is accepted. `home`: its account's folder, `root` or a folder directly in it. `key`: its path as a map key. */
 export type Found = {
   key: string
   account: string
@@ -22,16 +22,15 @@ export type Found = {
 export type WalkResult = Awaited<ReturnType<typeof walkFolder>>
 
 const DEFAULT_ACCOUNT = 'default'
-/** How deep folders are followed below an account's folder; deeper ones are archives, not drop folders. */
+/** Maximum depth of folders below an account's folder; deeper folders are archives, not drop folders. */
 export const MAX_DEPTH = 6
-/** Files that are examined at once: more than the thread pool runs, fewer than a disk queues. */
+/** Concurrent lstat calls: more than the thread pool runs, fewer than a disk queues. */
 const STATS_AT_ONCE = 64
 
 /**
- * Walks the drop folder and lists every file that may be imported. Links, pipes, devices and ignored names are left out;
- * `done/` and `failed/` are not entered. `<dir>/<account>/` belongs to that account, everything else to `default`. As many folders are
- * open at a time as one lies deep.
- * Throws only when the drop folder itself cannot be listed.
+ * Walks the drop folder and lists every file that may be imported. Leaves out links, pipes, devices and ignored names, and does not enter
+ * `done/` and `failed/`. `<dir>/<account>/` belongs to that account, everything else to `default`. Keeps one folder open per level. Throws
+ * only if the drop folder itself cannot be listed.
  */
 export async function walkFolder(
   dir: string,
@@ -39,18 +38,18 @@ export async function walkFolder(
 ) {
   const walked = {
     found: [] as Found[],
-    /** the drop folder and the folders of accounts in it */
+    /** the drop folder and the account folders in it */
     homes: [] as Steps[],
-    /** folders with the hidden name of an interrupted move in them, with their homes */
+    /** folders that contain the hidden name of an interrupted move, with their homes */
     interrupted: [] as Array<{ folder: Steps; home: Steps }>,
-    /** the number of files and folders, of any kind, in all folders that were listed */
+    /** the number of files and folders of any kind in all listed folders */
     entries: 0,
     unreadable: [] as Array<{ folder: string; error: unknown }>,
-    /** what a person may take for a ride and scans leave out; the first of them, and how many there are */
+    /** entries that a person may take for a ride but scans skip: the first few, and their total number */
     leftOut: [] as LeftOut[],
     leftOutCount: 0,
   }
-  /** top-level folders with files but without an account; `.` without a default account */
+  /** top-level folders with files but without an account; `.` if there is no default account */
   const unownedFolders = new Set<string>()
   const unreadable = await closeAfter(await openFolder(dir), (top) => walkFolders(top, visit))
   for (const { steps, error } of unreadable) walked.unreadable.push({ folder: shownPath(steps), error })
@@ -87,13 +86,13 @@ export async function walkFolder(
     if (account === null && names.length > 0) unownedFolders.add(steps[0] ? shownPath(home) : '.')
     if (account === null) return inner
     const place = { account, root: dir, home, folder: steps }
-    // One by one: spreading 100,000 arguments into push() overflows the stack.
+    // push() gets one file at a time, because spreading 100,000 arguments overflows the stack.
     for (const each of await statFiles(folder, place, names)) walked.found.push(each)
     return inner
   }
 }
 
-/** Ends a path with a slash. */
+/** An empty last step: joined paths then end in a slash. */
 const NO_NAME = Buffer.alloc(0)
 
 const shownPath = (steps: Steps) => steps.map(readableName).join('/')
@@ -109,7 +108,7 @@ async function statFiles(
     const some = names.slice(i, i + STATS_AT_ONCE)
     const stats = await folder.lstatAll(some)
     for (const [n, rawName] of some.entries()) {
-      // It may be gone since it was listed: moved by another process, or a temporary name.
+      // The file may be gone: another process moved it, or its name was temporary.
       const of = stats[n]
       if (!of?.isFile()) continue
       const name = readableName(rawName)
@@ -121,25 +120,25 @@ async function statFiles(
   return found
 }
 
-/** An entry of the drop folder that is not imported, and why. */
+/** A skipped entry of the drop folder, and the reason. */
 export type LeftOut = { relativePath: string; account: string | null; reason: string }
 
-/** Enough for a person to see what kind they are; a folder may have thousands. */
+/** Maximum entries kept: they show a person which kinds there are, and a folder may have thousands. */
 const MAX_LEFT_OUT = 20
 
-/** Returns why scans leave out an entry that a person may take for a ride; undefined for every other one. */
+/** Returns why scans skip an entry that a person may take for a ride; undefined for all other entries. */
 function whyLeftOut(entry: Dirent<Buffer>, name: string): string | undefined {
   const kind = oddKindOf(entry)
   if (kind === 'a link')
-    return 'it is a link, and links are not followed; put the file itself here, or set MUSETTE_DROP_DIR to the folder'
-  if (kind !== undefined) return `it is ${kind}, and no file; remove it`
+    return 'it is a link, and musette follows no links; put the file itself here, or set MUSETTE_DROP_DIR to the folder'
+  if (kind !== undefined) return `it is ${kind}, not a file; remove it`
   if (/\.(?:gpx|tcx)(?:\.gz)?$/i.test(name))
-    return 'the service takes FIT files only; put the FIT file of this ride here, and remove this one'
+    return 'the service accepts FIT files only; put the FIT file of this ride here, and remove this file'
   if (!/\.fit\.txt$/i.test(name)) return undefined
-  return 'its name ends in .txt; if it is a FIT file, give it a name that ends in .fit, else remove it'
+  return 'its name ends in .txt; if it is a FIT file, rename it to end in .fit, otherwise remove it'
 }
 
-/** Folders and files of sync tools, network storage and operating systems; in lower case. */
+/** Names of files and folders that belong to sync tools, network storage and operating systems, in lower case. */
 const IGNORED_NAMES: ReadonlySet<string> = new Set([
   '@eadir',
   '@recycle',
@@ -154,29 +153,29 @@ const IGNORED_NAMES: ReadonlySet<string> = new Set([
   'thumbs.db',
 ])
 
-/** The endings that programs put behind the names of files until they are finished. */
+/** File name extensions of unfinished files, and the program that adds each. */
 const UNFINISHED: Readonly<Record<string, string>> = {
   ...{ part: 'Firefox', crdownload: 'Chrome', download: 'Safari', opdownload: 'Opera', partial: 'Edge' },
   ...{ filepart: 'WinSCP', '!sync': 'Resilio Sync', bts: 'Resilio Sync', tmp: 'OneDrive', temp: 'OneDrive' },
 }
 
-/** Finds the program that gives such a name to a file until it is finished; undefined for every other name. */
+/** Returns the program that uses this name for unfinished files; undefined for any other name. */
 export function unfinishedBy(name: string): string | undefined {
   if (/^~syncthing~/i.test(name)) return 'Syncthing'
   const [, ending = ''] = /\.(?:fit|gz|zip)\.([^.]+)$/i.exec(name) ?? []
   return UNFINISHED[ending.toLowerCase()]
 }
 
-/** The folders that imported and refused files are moved to, below each account's folder; never scanned. */
+/** The folders for imported and for refused files, in each account's folder; scans skip them. */
 export const DONE = 'done'
 export const FAILED = 'failed'
 
-/** Whether scans ignore a name: hidden (`.syncthing.*`, `.stfolder`, `._*`), `@eaDir` and the like. Takes the base name only. */
+/** Reports whether scans ignore a base name: hidden (`.syncthing.*`, `.stfolder`, `._*`), `@eaDir` and the like. */
 export function isIgnored(name: string): boolean {
   return name.startsWith('.') || IGNORED_NAMES.has(name.toLowerCase())
 }
 
-/** The prefix of the hidden name that a file has for a moment while it is moved; never scanned. */
+/** Prefix of the hidden name that a file has for a moment during a move; scans skip it. */
 export const ASIDE = '.moving-'
 
 const ASIDE_NAME = /^\.moving-[0-9a-f]{16}(?:-|$)/
@@ -185,12 +184,12 @@ export function isAside(name: Buffer): boolean {
   return ASIDE_NAME.test(name.toString('latin1'))
 }
 
-/** Converts a path, or the steps of one, to a string for use as a key; different bytes give different strings. */
+/** Converts a path or its steps to a string key; different bytes give different strings. */
 export function keyOf(path: Buffer | Steps): string {
   return Buffer.isBuffer(path) ? path.toString('latin1') : path.map(keyOf).join('/')
 }
 
-/** Identifies one version of a file: its size and both times of change; copying tools set the one and cannot set the other. */
+/** Identifies one version of a file by its size, mtime and ctime. Copying tools set mtime and cannot set ctime. */
 export type Identity = Readonly<{ size: number; mtimeMs: number; ctimeMs: number }>
 
 export function identityOf(stats: Stats): Identity {
@@ -201,7 +200,7 @@ export function isUnchanged(before: Identity, after: Identity): boolean {
   return hasSameContent(before, after) && before.ctimeMs === after.ctimeMs
 }
 
-/** The same without `ctime`, which linking and renaming set. */
+/** Compares like isUnchanged, but without ctime, which linking and renaming change. */
 export function hasSameContent(before: Identity, after: Identity): boolean {
   return before.size === after.size && before.mtimeMs === after.mtimeMs
 }

@@ -9,9 +9,9 @@ import { DONE, FAILED, isIgnored, MAX_DEPTH } from './walk-folder.ts'
 type Watch = { close(): Promise<void> }
 
 /**
- * Watches the drop folder and calls `onHint` whenever something changes; the scan then finds the files. Only folders are watched, with one
- * system watch each, which also reports changes of their files: 20,000 files would need 20,000 watches. `onHint` gets the name if the
- * system has it, and is called once without a name when the watch is open. `onError` gets the system's errors (ENOSPC).
+ * Watches the drop folder and calls `onHint` at every change; the scan then finds the files. Watches folders only, because a system watch on
+ * a folder also reports changes of its files: 20,000 files would need 20,000 watches. `onHint` gets the changed name if the system reports
+ * it, and one call without a name once the watch is open. `onError` gets the system's errors (ENOSPC).
  */
 export function openWatch(
   deps: { onHint: (name?: string) => void; onError: (error: unknown) => void },
@@ -21,11 +21,11 @@ export function openWatch(
     ignoreInitial: true,
     followSymlinks: false,
     atomic: false,
-    // Account folders are one level of their own.
+    // Account folders add one level.
     depth: MAX_DEPTH + 1,
     ignored: (path, stats) => (stats !== undefined && !stats.isDirectory()) || isIgnoredBelow(dir, path),
   })
-  // Files that came before the watch was open gave no event.
+  // Files written before the watch opened caused no event.
   watcher.on('ready', () => deps.onHint())
   watcher.on('raw', (_event, name) => deps.onHint(name ?? undefined))
   watcher.on('all', (_event, path) => deps.onHint(path))
@@ -39,14 +39,14 @@ function isIgnoredBelow(dir: string, path: string): boolean {
 }
 
 /**
- * chokidar reads a folder and every entry in it up to once a second while anything in it changes: with 20,000 entries a
- * growing file cost three quarters of a core. A folder with more entries than this is only scanned, and more often.
+ * Maximum entries in a watched folder; larger folders are scanned more often instead. While anything in a folder changes, chokidar reads all
+ * its entries up to once a second: with 20,000 entries, one growing file used 75 % of a core.
  */
 const MAX_WATCHED_ENTRIES = 2_000
 
 /**
- * Makes the drop folder's watch, which each scan updates: a watch whose folder was deleted and created again, or mounted over, reports
- * nothing and no error, so each scan compares the folder with the watched one. With `polling` nothing is watched.
+ * Makes the drop folder's watch, which each scan updates. A watch reports neither changes nor an error after its folder was recreated or
+ * mounted over, so each scan compares the folder with the watched one. With `polling` nothing is watched.
  */
 export function folderWatch(
   deps: { problems: Problems; onHint: () => void },
@@ -63,24 +63,24 @@ export function folderWatch(
   const onError = (error: unknown) => {
     if (current) current.refused = true
     const mend = errorCode(error) === 'ENOSPC' ? '; raise fs.inotify.max_user_watches' : ''
-    const sentence = `drop folder: the system does not tell of all changes (${errorLine(error)}); files are found by the scan, every few seconds${mend}`
+    const sentence = `drop folder: the system does not report all changes (${errorLine(error)}); musette scans the folder every few seconds${mend}`
     problems.begin('watch', sentence, error)
   }
   return {
     close,
-    /** Tells whether the system reports changes now. */
+    /** Reports whether the system reports changes now. */
     isWatching: () => current !== undefined && !current.refused,
-    /** Checks whether the folder exists; false when it is gone, and then nothing is watched. */
+    /** Reports whether the folder exists; stops watching if it is gone. */
     async check() {
       try {
         const stats = await closeAfter(await openFolder(dir), (opened) => opened.stats())
-        // A new folder may get the inode of the deleted one, but not its time of birth.
+        // A recreated folder may get the old inode, but not the old birth time.
         folder = `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`
       } catch (error) {
         const sentence =
           errorCode(error) === 'ENOTDIR'
-            ? `drop folder: ${dir} is not a folder; make one there, or set MUSETTE_DROP_DIR`
-            : `drop folder: ${dir} cannot be read (${errorLine(error)}); mount or make it again, or set MUSETTE_DROP_DIR`
+            ? `drop folder: ${dir} is not a folder; create one there, or set MUSETTE_DROP_DIR`
+            : `drop folder: ${dir} cannot be read (${errorLine(error)}); mount or create it, or set MUSETTE_DROP_DIR`
         problems.begin('vanished', sentence, error)
         await close()
         return false
@@ -88,7 +88,7 @@ export function folderWatch(
       problems.end('vanished')
       return true
     },
-    /** Watches the folder with so many `entries`; opens a new watch when it is another folder than before. */
+    /** Watches the folder, which has this number of `entries`; opens a new watch if the folder is not the watched one. */
     async update(entries: number) {
       const watchable = !polling && entries <= MAX_WATCHED_ENTRIES
       if (watchable && current?.folder === folder) return
@@ -100,28 +100,28 @@ export function folderWatch(
   }
 }
 
-/** A copy of many files gives a burst of hints; they are answered by one scan. */
+/** Delay from the first hint to the scan: copying many files causes a burst of hints, and one scan answers them all. */
 const HINT_MS = 100
 /**
- * A walk over 20,000 files takes a good part of a second, and a recorder gives a hint a second for hours. Between walks that find no work
- * lies a growing pause, up to this many times the duration of the last walk, so that walks cost no more than a twentieth of a core.
+ * Maximum pause between walks that find no work, as a multiple of the last walk's duration, so that walks use at most 5 % of a core. A walk
+ * over 20,000 files takes most of a second, and a recorder causes one hint a second for hours.
  */
 const MAX_PAUSE_FACTOR = 20
 
-/** Makes the timer of the scans: after hints, at requested times, and at the latest `everyMs()` after the last walk. */
+/** Makes the scan timer: it scans after hints, at requested times, and at most `everyMs()` after the last walk. */
 export function makeScanTimer(options: { scan: () => Promise<void>; everyMs: () => number }) {
   let timer: NodeJS.Timeout | undefined
   let dueAt = Number.POSITIVE_INFINITY
   let earliest = 0
   let idleWalks = 0
   let closed = false
-  /** Schedules a scan in so many ms at the latest. */
+  /** Schedules a scan within `ms`. */
   const scanIn = (ms: number) => {
     const at = Math.max(performance.now() + Math.min(ms, options.everyMs()), earliest)
     if (closed || at >= dueAt) return
     clearTimeout(timer)
     dueAt = at
-    // The time may have passed by now, and a newer Node warns of a negative delay.
+    // The time may already have passed, and newer Node versions warn of a negative delay.
     const waitMs = Math.max(0, at - performance.now())
     timer = setTimeout(() => {
       dueAt = Number.POSITIVE_INFINITY
@@ -129,10 +129,10 @@ export function makeScanTimer(options: { scan: () => Promise<void>; everyMs: () 
     }, waitMs)
   }
   return {
-    /** Schedules a scan soon, after a hint of the system. */
+    /** Schedules a scan soon, after a hint from the system. */
     scanSoon: () => scanIn(HINT_MS),
     scanIn,
-    /** Runs a walk, which returns for how many files there was work, and measures how long it took. */
+    /** Runs a walk, which returns the number of files with work, and measures its duration. */
     async timeWalk(walk: () => Promise<number>) {
       const start = performance.now()
       const found = await walk()

@@ -1,7 +1,7 @@
 import { orMissing } from '../files.ts'
 import { type Folder, openFolder } from './folder.ts'
 
-/** Makes the lock of a folder, which one process at a time has, whatever database it uses. The kernel frees the lock when the process ends. */
+/** Makes a folder's lock: one process at a time holds it, regardless of its database. The kernel frees it when the process exits. */
 export function makeFolderLock(dir: string) {
   let held: Folder | undefined
 
@@ -17,10 +17,10 @@ export function makeFolderLock(dir: string) {
   }
 
   return {
-    /** Acquires the lock; true also where no lock of the kernel exists, and for a folder that is gone. Throws Node's other errors. */
+    /** Acquires the lock. Also returns true if the system has no kernel locks or the folder is gone. Throws Node's other errors. */
     async acquire(): Promise<boolean> {
       const folder = await openFolder(dir).catch(orMissing)
-      // Another folder may have taken the place of the locked one.
+      // Another folder may have replaced the locked one.
       const isSame = folder !== undefined && (await isHeld(folder))
       if (!isSame) await release()
       const isTaken = !isSame && (await folder?.lock()) === 'held'

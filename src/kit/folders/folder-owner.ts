@@ -6,38 +6,38 @@ import { closeAfter } from '../release-stack.ts'
 import { quoteShell } from '../text.ts'
 import { openFolder } from './folder.ts'
 
-/** Identifies a database, and the line since its last restore. */
+/** Identifies a database, and its history since the last restore. */
 export type DatabaseIdentity = Readonly<{
-  /** a UUID that was made with the tables, and that a restore keeps */
+  /** a UUID created with the tables; a restore keeps it */
   identity: string
-  /** a UUID, a new one after each restore */
+  /** a UUID that each restore replaces */
   line: string
-  /** the lines that it had before its restores */
+  /** the values of `line` before its restores */
   earlierLines: readonly string[]
 }>
 
-/** The hidden file of a folder that says which database uses it. */
+/** Hidden file that says which database uses the folder. */
 export const OWNER_FILE = '.musette-database.json'
 
 const NOT_WRITABLE: readonly string[] = ['EROFS', 'EACCES', 'EPERM']
 
-/** The database that uses a folder, as the folder says. */
+/** The database that uses a folder, as its file says. */
 type Owner = Pick<DatabaseIdentity, 'identity' | 'line'>
 
-/** Why a database leaves a folder alone, as a phrase, and the command that gives it the folder. */
+/** Why a database leaves a folder alone, as a phrase, and the command that hands the folder over. */
 export type ForeignFolder = { found: string; run: string }
 
 /**
- * Makes this database the user of a folder, by a file in it, and returns undefined; or returns why it may not, and writes
- * nothing. A folder without the file is claimed, and one that this database used before it was restored. A folder that cannot be
- * written is not claimed, and may be used. Throws Node's errors of the disk.
+ * Claims a folder for this database with a file in it and returns undefined, or returns why it may not and writes nothing. Claims a folder
+ * without the file, or one that this database used before its restore. A folder that cannot be written is not claimed but may be used. Throws
+ * Node's errors of the disk.
  */
 export async function claimFolder(dir: string, database: DatabaseIdentity) {
   const { identity, line } = database
   const owner = await readOwner(dir)
   const foreign = describeForeign(dir, owner, database)
   if (foreign || owner?.line === line) return foreign
-  const about = 'the database of musette that uses this folder; others leave the folder alone'
+  const about = 'the musette database that uses this folder; other databases leave it alone'
   const content = `${JSON.stringify({ about, identity, line }, undefined, 2)}\n`
   try {
     const how = { mode: 0o644, replace: owner !== undefined }
@@ -47,16 +47,16 @@ export async function claimFolder(dir: string, database: DatabaseIdentity) {
     if (isDiskFull(error) || NOT_WRITABLE.includes(code)) return undefined
     if (code !== 'EEXIST') throw error
   }
-  // Another database may have claimed it at this moment.
+  // Another database may have claimed it at the same time.
   return describeForeign(dir, await readOwner(dir), database)
 }
 
-/** Reads why this database leaves a folder alone; undefined where it need not. Changes nothing. Throws Node's errors of the disk. */
+/** Returns why this database leaves a folder alone; undefined if it may use the folder. Changes nothing. Throws Node's errors of the disk. */
 export async function readForeign(dir: string, database: DatabaseIdentity) {
   return describeForeign(dir, await readOwner(dir), database)
 }
 
-/** Claims a folder as claimFolder does. Throws ConfigError `folder_of_another` for one that another database uses. */
+/** Claims a folder like claimFolder. Throws ConfigError `folder_of_another` if another database uses it. */
 export async function claimFolderOrThrow(dir: string, database: DatabaseIdentity): Promise<void> {
   const foreign = await claimFolder(dir, database)
   if (foreign) throw folderOfAnother(foreign)
@@ -67,7 +67,7 @@ export function folderOfAnother({ found, run }: ForeignFolder): ConfigError {
   return new ConfigError('folder_of_another', `${found}; nothing is written; run: ${run}`)
 }
 
-/** Says why a database leaves a folder alone that has this owner; undefined when it need not. Pure. */
+/** Returns why a database leaves alone a folder with this owner; undefined if it may use the folder. */
 export function describeForeign(
   dir: string,
   owner: Owner | undefined,
@@ -78,13 +78,13 @@ export function describeForeign(
   const run = `rm ${quoteShell(join(dir, OWNER_FILE))}`
   const whose =
     owner.identity === identity
-      ? 'another database of the same identity (one is a copy of the other, or was restored from its backup)'
-      : `another database of musette (identity ${owner.identity})`
-  const found = `${dir} is used by ${whose}, so this one leaves it alone; name another folder, or when that database no longer runs, give the folder to this one`
+      ? 'another database with the same identity (one is a copy of the other, or was restored from its backup)'
+      : `another musette database (identity ${owner.identity})`
+  const found = `${dir} is used by ${whose}, so this database leaves it alone; choose another folder or, if that database no longer runs, hand the folder over`
   return { found, run }
 }
 
-/** Reads which database uses a folder; undefined when none does. A file that cannot be understood is one of another database. */
+/** Reads which database uses a folder; returns undefined if none does. A file that cannot be parsed counts as another database's. */
 async function readOwner(dir: string): Promise<Owner | undefined> {
   const folder = await openFolder(dir).catch(orMissing)
   const bytes = folder && (await closeAfter(folder, (opened) => opened.read(OWNER_FILE).catch(orMissing)))

@@ -20,94 +20,94 @@ import { closeAfter } from '../release-stack.ts'
 import { quoteShell } from '../text.ts'
 import { type LockAttempt, lockDescriptor } from './kernel-lock.ts'
 
-/** The name of an entry of a folder, without a slash. Old devices write names that are not UTF-8: they are kept as bytes. */
+/** Name of a folder's entry, without a slash. A Buffer if it may not be UTF-8, as names by old devices. */
 export type Name = Buffer | string
 
 /**
- * An open folder. Its functions reach the entries of this folder only, also while somebody renames it or puts a link in its place, and
- * throw Node's errors. No function follows a link.
+ * An open folder. Its functions reach only this folder's entries, even if the folder is renamed or replaced by a link meanwhile, and throw
+ * Node's errors. No function follows a link.
  */
 export type Folder = Readonly<{
-  /** its path when it was opened; for people, and not for the file system */
+  /** the path when it was opened; for people, not for the file system */
   path: string
   stats(): Promise<Stats>
   list(): Promise<Dirent<Buffer>[]>
   lstat(name: Name): Promise<Stats>
-  /** Reads many; undefined for one that is gone or cannot be read. */
+  /** Stats many entries; undefined for each entry that is gone or cannot be read. */
   lstatAll(names: readonly Name[]): Promise<Array<Stats | undefined>>
-  /** Opens a plain file that exists, and never waits for a pipe. Throws ConfigError `not_a_plain_file`. */
+  /** Opens an existing plain file, and never waits for a pipe. Throws ConfigError `not_a_plain_file`. */
   open(name: Name, flags?: number): Promise<FileHandle>
   read(name: Name): Promise<Buffer>
-  /** Makes a file with exactly this mode, whatever the umask. Throws EEXIST. */
+  /** Creates a file with exactly this mode, regardless of the umask. Throws EEXIST. */
   create(name: Name, mode: number, flags?: number): Promise<FileHandle>
   /** Opens a folder in this one. Throws ConfigError `not_a_folder` for a link or a file. */
   openInner(name: Name): Promise<Folder>
-  /** Opens a folder in this one as openInner does; one that is missing is made with exactly this mode, or with that of this folder. */
+  /** Opens a folder like openInner, or creates a missing one with exactly this mode (default: the mode of this folder). */
   makeInner(name: Name, mode?: number): Promise<Folder>
-  /** Gives an entry another name, here or in another folder, in place of an older file of that name. */
+  /** Renames an entry, within this folder or into another; replaces an existing file with the new name. */
   rename(name: Name, to: Folder, newName: Name): Promise<void>
-  /** Gives a file a second name. Throws EEXIST. */
+  /** Hard-links a file under a second name. Throws EEXIST. */
   link(name: Name, to: Folder, newName: Name): Promise<void>
   unlink(name: Name): Promise<void>
   rmdir(name: Name): Promise<void>
   /**
-   * Writes a file whole or not at all: under a hidden temporary name (see SCRATCH), flushed to the disk, then in its place. Without
-   * `replace` an existing file is not overwritten either, if the file system has links. Throws EEXIST.
+   * Writes a file atomically: under a hidden temporary name (see SCRATCH), flushed to the disk, then renamed. Without `replace`, does not
+   * overwrite an existing file either, if the file system has hard links. Throws EEXIST.
    */
   write(name: Name, content: string | Uint8Array, how: { mode: number; replace: boolean }): Promise<void>
-  /** Makes a file of mode 0600 under a temporary name (see UNFINISHED); it gets its own when it is complete on the disk. */
+  /** Creates a file of mode 0600 under a temporary name (see UNFINISHED); commit() renames it once it is flushed to the disk. */
   createDurable(name: string): Promise<DurableFile>
   chmod(mode: number): Promise<void>
-  /** Tries once to lock the folder against other processes until it is closed, see lockDescriptor. */
+  /** Tries once to lock the folder against other processes until it is closed; see lockDescriptor. */
   lock(): Promise<LockAttempt>
-  /** Throws Node's errors where this user may not write into the folder. */
+  /** Throws Node's errors if this user may not write into the folder. */
   assertWritable(): Promise<void>
-  /** Flushes the entries to the disk; does nothing where the system cannot. */
+  /** Flushes the entries to the disk; does nothing if the system cannot. */
   sync(): Promise<void>
-  /** Ends when everything that was begun has ended. */
+  /** Resolves when all calls in progress have ended and the folder is closed. */
   close(): Promise<void>
-  /** Runs work with a path of an entry that holds while the work runs; for this module. */
+  /** Runs `work` with a path of an entry that stays valid while it runs; for this module. */
   use<T>(name: Name, work: (path: Buffer) => Promise<T>): Promise<T>
 }>
 
 export type DurableFile = {
-  /** Appends bytes; the next ones may follow when it resolves. */
+  /** Appends bytes. Await each call before the next. */
   write(bytes: Uint8Array): Promise<void>
-  /** Flushes the content to the disk and gives the file its name, in place of an older one. */
+  /** Flushes the content to the disk and renames the file to its final name; replaces an older file. */
   commit(): Promise<void>
-  /** Removes the new file; an older file of the name stays. */
+  /** Removes the new file; an older file with the final name stays. */
   abandon(): Promise<void>
 }
 
-/** The names of files that are not finished, or were left by a process that was killed: the name, then a random id. */
+/** Names of files that are unfinished, or that a killed process left: the final name, then a random id. */
 export const UNFINISHED = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/
-/** The names of small files that are not finished. */
+/** Names of small unfinished files. */
 export const SCRATCH = /^\.musette-[0-9a-f]{12}\.tmp$/
-/** Makes such a name, which no other file has. */
+/** Returns a unique name that matches SCRATCH. */
 export const makeScratchName = () => `.musette-${randomBytes(6).toString('hex')}.tmp`
 
-/** A scan calls it for each file, and lstat of `fs/promises` takes a third longer. */
+/** A scan calls lstat for each file, and the one in `fs/promises` takes a third longer. */
 const lstat = promisify(lstatWithCallback)
 
-/** Where Linux shows the open files of this process; a path through it leads to the open folder itself. */
+/** Where Linux lists the open files of this process; a path through an entry leads to the open folder itself. */
 const HANDLES = '/proc/self/fd'
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants
 const NO_LINK = constants.O_NOFOLLOW ?? 0
 const AS_FOLDER = (constants.O_DIRECTORY ?? 0) | (constants.O_NONBLOCK ?? 0)
-/** Opening neither follows a link nor waits for the other end of a pipe; 0 where a system has no such flag. */
+/** Flags that make open() neither follow a link nor wait for the other end of a pipe; 0 if the system lacks them. */
 const AS_FILE = NO_LINK | (constants.O_NONBLOCK ?? 0)
-/** Linux opens a folder that may be entered and not read; Node has no name for the flag. */
+/** With this flag Linux opens a folder that may be entered but not read; Node has no name for it. */
 const O_PATH = process.platform === 'linux' ? 0o10000000 : undefined
-/** Error codes of file systems without hard links, and of systems that forbid links to files of another user. */
+/** Error codes of file systems without hard links, and of systems that forbid links to another user's files. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'EACCES']
-/** Error codes of file systems without modes, and of those that cannot flush a folder. */
+/** Error codes of file systems without modes, and of file systems that cannot flush a folder. */
 const UNSUPPORTED = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EBADF']
 
 type Place = { path: string; via: Buffer; noLink: number; handles: string }
 
 /**
- * Opens a folder by its path, which may lead through links: whoever configures it sets them. With `mode` it is made when it is missing, it
- * and the missing folders above it with exactly that mode. Throws Node's errors. `handles` is for tests.
+ * Opens a folder by its path, which may contain links: whoever configures the path sets them. With `mode`, creates the folder and its missing
+ * parents with exactly that mode. Throws Node's errors. `handles` is for tests.
  */
 export async function openFolder(
   path: string,
@@ -123,7 +123,7 @@ export async function openFolder(
   }
 }
 
-/** Opens the folder at a path, then the folders `names` one inside the other, and keeps the last one open. Throws as openInner or makeInner does. */
+/** Opens the folder at a path, then the nested folders `names`; keeps only the last one open. Throws like openInner or makeInner. */
 export async function openBelow(
   path: string,
   names: readonly Name[],
@@ -143,7 +143,7 @@ async function openAt(place: Place): Promise<Folder> {
     const stats = await (handle ? handle.stat() : noLink ? lstat(via) : stat(via))
     if (!stats.isDirectory()) throw systemError('ENOTDIR', `${place.path} is not a folder`)
     const held = handle && (await pathOfHandle(handle, stats, place))
-    // The way through the outer folder ends when that one is closed.
+    // The path through the outer folder becomes invalid when that one is closed.
     if (!held && via.toString('latin1').startsWith(`${handles}/`))
       throw systemError('ESTALE', `${place.path} cannot be held open`)
     return makeFolder(place, { handle, stats, held })
@@ -154,7 +154,7 @@ async function openAt(place: Place): Promise<Folder> {
   }
 }
 
-/** Opens a folder; undefined on a system that opens none. */
+/** Opens a folder; returns undefined if the system cannot open folders. */
 async function openHandle(via: Buffer, flags: number): Promise<FileHandle | undefined> {
   try {
     return await open(via, O_RDONLY | flags)
@@ -164,20 +164,20 @@ async function openHandle(via: Buffer, flags: number): Promise<FileHandle | unde
   }
 }
 
-/** Returns a path into an open folder that stays right when the folder is renamed; undefined where the system has none. */
+/** Returns a path to an open folder that survives a rename of the folder; undefined if the system has none. */
 async function pathOfHandle(handle: FileHandle, own: Stats, { handles }: Place): Promise<Buffer | undefined> {
   const via = `${handles}/${handle.fd}`
   const reached = await stat(via).catch(() => undefined)
   return reached && isSame(reached, own) ? Buffer.from(via) : undefined
 }
 
-/** Reads what stands in the place of a folder, as the error to throw; undefined when nothing does. */
+/** Returns an error that describes what stands in a folder's place; undefined if nothing does. */
 async function readObstacle({ path, via }: Place): Promise<ConfigError | undefined> {
   const stats = await lstat(via).catch(() => undefined)
   if (!stats || stats.isDirectory()) return undefined
   const word = quoteShell(path)
   const message = stats.isSymbolicLink()
-    ? `${path} is a link, and nothing is read or written through it; run: rm ${word}`
+    ? `${path} is a link, and musette reads and writes nothing through it; run: rm ${word}`
     : `${path} is not a folder; run: mv ${word} ${quoteShell(`${path}.old`)}`
   return new ConfigError('not_a_folder', message)
 }
@@ -194,7 +194,7 @@ function makeFolder(
   let onEnd = () => undefined as unknown
 
   async function run<T>(work: () => Promise<T>): Promise<T> {
-    // The number of a closed handle may belong to another file a moment later.
+    // The descriptor number of a closed handle may soon belong to another file.
     if (isClosed) throw new Error(`${path} is closed`)
     begun += 1
     try {
@@ -206,7 +206,7 @@ function makeFolder(
     }
   }
 
-  /** Without handles the path could lead elsewhere by now; what happens between this check and the work stays unseen. */
+  /** Without handles the path may lead elsewhere by now. A replacement between this check and the work goes unnoticed. */
   async function checkSame(): Promise<void> {
     const now = await (noLink ? lstat(via) : stat(via))
     if (!isSame(now, own)) throw systemError('ESTALE', `${path} was replaced by another folder`)
@@ -240,7 +240,7 @@ function makeFolder(
       const found = await folder.openInner(name).catch(orMissing)
       if (found) return found
       const wanted = mode ?? (await folder.stats()).mode & 0o7777
-      // Another process may make it at this moment, and then sets the same mode.
+      // Another process may create it at the same time, and then sets the same mode.
       const isMade = await use(name, (at) => mkdir(at, wanted)).then(() => true, orExists)
       const inner = await folder.openInner(name)
       if (isMade) await inner.chmod(wanted)
@@ -302,16 +302,16 @@ function makeFolder(
 
 const SLASH = Buffer.from('/')
 
-/** Joins the path of a folder, with its slash, and a name. */
+/** Joins a folder's path, which ends in a slash, and a name. */
 function joinName(before: Buffer, name: Name): Buffer {
   const last = typeof name === 'string' ? Buffer.from(name) : name
-  // A name that leads elsewhere is a defect of the caller.
+  // A name that leads to another folder is a bug in the caller.
   if (last.includes(0x2f) || last.includes(0) || (last.length < 3 && ['', '.', '..'].includes(String(last))))
     throw new Error(`${JSON.stringify(String(name))} is not the name of an entry of a folder`)
   return Buffer.concat([before, last])
 }
 
-/** Tells whether two stats are of one file. */
+/** Reports whether two stats describe the same file. */
 export function isSame(one: Stats, other: Stats): boolean {
   return one.ino === other.ino && one.dev === other.dev
 }
@@ -320,13 +320,13 @@ function systemError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code, syscall: 'open' })
 }
 
-/** For `.catch()` of making a file or folder: returns false when it exists, rethrows anything else. */
+/** For `.catch()` of creating a file or folder: returns false on EEXIST, rethrows anything else. */
 export function orExists(error: unknown): false {
   if (errorCode(error) !== 'EEXIST') throw error
   return false
 }
 
-/** For `.catch()` of link: returns false where the file system has no hard links, rethrows anything else. */
+/** For `.catch()` of link: returns false if the file system has no hard links, rethrows anything else. */
 export function orNoLinks(error: unknown): false {
   if (!NO_LINKS.includes(errorCode(error))) throw error
   return false

@@ -2,16 +2,16 @@ import type { Stats } from 'node:fs'
 import { orMissing } from '../files.ts'
 import { type Folder, isSame, makeScratchName, orExists, orNoLinks } from './folder.ts'
 
-/** What the file system of a folder can do. */
+/** What a folder's file system can do. */
 export type Disk = Readonly<{
-  /** a hard link is a second name of one file, and its inode and link count say so: those of FUSE often do not */
+  /** hard links work, and inode and link count show them; on FUSE they often do not */
   hasLinks: boolean
-  /** making a file fails where one of that name exists */
+  /** creating a file fails if its name exists */
   isExclusive: boolean
   ignoresCase: boolean
 }>
 
-/** Tries what the file system of a folder can do, with hidden files that are removed again. Throws Node's errors where none can be made. */
+/** Probes what a folder's file system can do, with hidden files that it removes again. Throws Node's errors if it cannot create files. */
 export async function probeDisk(folder: Folder): Promise<Disk> {
   const [name, second, third] = [makeScratchName(), makeScratchName(), makeScratchName()]
   const make = (one: string) => folder.create(one, 0o600).then((file) => file.close())
@@ -30,7 +30,7 @@ export async function probeDisk(folder: Folder): Promise<Disk> {
   }
 }
 
-/** Tells whether two names are of one file, as far as its inode and its count of links say so. */
+/** Reports whether two stats show one file with several names, as far as inode and link count can show it. */
 export function isSecondName(one: Stats | undefined, other: Stats | undefined): boolean {
   return one !== undefined && other !== undefined && isSame(one, other) && one.nlink > 1 && other.nlink > 1
 }

@@ -3,16 +3,16 @@ import { errorCode } from '../errors.ts'
 import { closeAfter } from '../release-stack.ts'
 import type { Folder } from './folder.ts'
 
-/** The names that lead from the top folder of a walk to one in it. */
+/** The names that lead from the top folder of a walk to a folder in it. */
 export type Steps = readonly Buffer[]
 
 /** An open folder on a walk, with its entries. */
 export type Walked = { folder: Folder; steps: Steps; entries: readonly Dirent<Buffer>[] }
 
 /**
- * Walks a folder and those in it: `visit` gets each with its entries, and returns the names of the folders to enter. Returns the folders that
- * cannot be read, which end nothing; one that is gone is left out. As many folders are open at a time as one lies deep. Throws when the top
- * folder cannot be read, and the errors of `visit`.
+ * Walks a folder and its subfolders. `visit` gets each folder with its entries and returns the names of the subfolders to enter. Returns the
+ * folders that cannot be read; they do not stop the walk. Skips a folder that is gone. Keeps one folder open per level. Throws if the top
+ * folder cannot be read, and passes on errors of `visit`.
  */
 export async function walkFolders(
   top: Folder,
@@ -26,7 +26,7 @@ export async function walkFolders(
     for (const name of await visit(walked)) {
       const steps = [...walked.steps, name]
       const note = (error: unknown) => {
-        // It may be gone since it was listed.
+        // The folder may be gone since it was listed.
         if (errorCode(error) !== 'ENOENT') unreadable.push({ steps, error })
       }
       const folder = await walked.folder.openInner(name).catch(note)
@@ -39,7 +39,7 @@ export async function walkFolders(
   }
 }
 
-/** Says what an entry is that is neither a file nor a folder: `a link`; undefined for those two. */
+/** Returns what an entry is that is neither a file nor a folder, such as `a link`; undefined for files and folders. */
 export function oddKindOf(entry: Dirent<Buffer> | Stats): string | undefined {
   if (entry.isSymbolicLink()) return 'a link'
   if (entry.isFIFO()) return 'a pipe'

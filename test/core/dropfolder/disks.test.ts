@@ -24,7 +24,7 @@ const ride = makeRide()
 const other = makeRide({ seed: 2, start: '2026-05-03T09:00:00Z' })
 const done = `done/${new Date(Date.now() + 60_000).toISOString().slice(0, 7)}`
 const filesIn = (dir: string) => listAll(dir).filter((path) => !path.endsWith('/'))
-/** More than is dropped; a file that comes back for ever is left then, so that the test ends. */
+/** More imports than files: the test ends even if a file keeps coming back. */
 const MOST_IMPORTS = 10
 
 describe.each(DISKS)('a drop folder on %s', (kind) => {
@@ -50,7 +50,7 @@ describe.each(DISKS)('a drop folder on %s', (kind) => {
     return { ...rig, scan, read: (path: string) => readFile(join(dir, path)) }
   }
 
-  it('takes each file once, and leaves nothing beside it', async ({ skip }) => {
+  it('imports each file once and leaves no other file', async ({ skip }) => {
     skip(why !== undefined, why)
     const rig = await openOn('once')
     await rig.drop('ride.fit')
@@ -65,7 +65,7 @@ describe.each(DISKS)('a drop folder on %s', (kind) => {
     expect(rig.warnings()).toEqual([])
   })
 
-  it('moves a file back that is written to after its move', async ({ skip }) => {
+  it('moves a file back if it is written to after its move', async ({ skip }) => {
     skip(why !== undefined, why)
     const rig = await openOn('written')
     await rig.drop('ride.fit')
@@ -75,12 +75,12 @@ describe.each(DISKS)('a drop folder on %s', (kind) => {
     expect(filesIn(rig.dir)).toEqual([`${done}/ride.fit`])
   })
 
-  it('loses no file of a killed daemon, and imports each once', async ({ skip }) => {
+  it('imports each file once after the daemon was killed', async ({ skip }) => {
     skip(why !== undefined, why)
     const rig = await openOn('killed', async (dir) => {
       await mkdir(join(dir, done), { recursive: true })
       await writeFile(join(dir, done, '.moving-0123456789abcdef-aside.fit'), ride)
-      // The name was reserved, and the file not moved there.
+      // The name was reserved, but the file not moved yet.
       await writeFile(join(dir, done, 'reserved.fit'), '')
       await writeFile(join(dir, 'reserved.fit'), other)
     })
@@ -95,7 +95,7 @@ describe.each(DISKS)('a drop folder on %s', (kind) => {
     expect(await rig.read(`${done}/reserved (2).fit`)).toEqual(other)
   })
 
-  it('is probed without a trace', async ({ skip }) => {
+  it('is probed without leaving a file', async ({ skip }) => {
     skip(why !== undefined, why)
     const dir = join(disk?.path ?? '', 'probed')
     await mkdir(dir)
@@ -119,7 +119,7 @@ describe.runIf(canMount())('a drop folder on a disk', () => {
       async (dir: string) => remount(dir, 'rw'),
     ],
     [
-      'without room for another entry',
+      'that has no room for another entry',
       async (dir: string) => {
         const fill = async () => {
           for (let i = 0; i < 100; i++) await writeFile(join(dir, `.filler-${i}`), '')
@@ -130,7 +130,7 @@ describe.runIf(canMount())('a drop folder on a disk', () => {
         for (let i = 0; i < 10; i++) await rm(join(dir, `.filler-${i}`), { force: true })
       },
     ],
-  ])('%s sends each file once, says so once, and moves it later', async (_, spoil, mend) => {
+  ])('%s gets each file imported and reported once, and moved later', async (_, spoil, mend) => {
     const dir = await openSmallDisk(1, 40)
     const rig = await openRig({ dir })
     await writeFile(join(dir, 'ride.fit'), ride)
@@ -149,7 +149,7 @@ describe.runIf(canMount())('a drop folder on a disk', () => {
   })
 })
 
-it('a move that fails and leaves an empty file is not tried again, and is reported', async () => {
+it('a failed move that leaves an empty file is reported and not retried', async () => {
   const { path } = await openForTest(openTempDir('move'))
   await writeFile(join(path, 'ride.fit'), ride)
   await mkdir(join(path, 'done'))

@@ -11,11 +11,11 @@ const ride = makeRide()
 const more = makeRide({ seed: 2, start: '2026-05-03T09:00:00Z' })
 const filesIn = (dir: string) => listAll(dir).filter((path) => /\.fit$/.test(path))
 
-describe('a whole file', () => {
+describe('a complete file', () => {
   it.each([
-    ['r+', 'waits while a program has it open for writing, and the program is named'],
-    ['r', 'is imported while a program has it open for reading'],
-  ])('opened with %s %s', async (flags) => {
+    ['r+', 'waits, and the report names the program'],
+    ['r', 'is imported'],
+  ])('that a program has open with flag %s %s', async (flags) => {
     rig = await openRig({ readWriter: (file) => makeWriterReader()(file) })
     await drop(rig.dir, 'ride.fit', ride)
     const file = await open(join(rig.dir, 'ride.fit'), flags)
@@ -35,7 +35,7 @@ describe('a whole file', () => {
   })
 })
 
-it('and checked with others at once is known to be open', async () => {
+it('the writer of a file is found even if several files are checked at once', async () => {
   rig = await openRig({ afterUpload: 'keep' })
   const names = ['a.fit', 'b.fit']
   const files = await Promise.all(names.map((name) => open(join(rig.dir, name), 'w')))
@@ -48,17 +48,17 @@ it('and checked with others at once is known to be open', async () => {
   expect(programs.map((program) => typeof program)).toEqual(['string', 'string'])
 })
 
-describe('a file that was moved', () => {
+describe('a moved file', () => {
   it.each([
     ['done', ride],
     ['failed', Buffer.from('this is no FIT file, and long enough')],
-  ])('to %s and is written to comes back with all its bytes', async (place, bytes) => {
+  ])('in %s/ comes back with all its bytes if it is written to', async (place, bytes) => {
     rig = await openRig({ accounts: async () => ['default', 'anna'] })
     await rig.drop('anna/2026/ride.fit', bytes)
     const [moved = ''] = filesIn(rig.dir)
     expect(moved).toMatch(new RegExp(`^anna/${place}/`))
     await appendFile(join(rig.dir, moved), more)
-    // The copy that comes back is claimed in the same scan; it is looked at again after its move, too.
+    // The same scan claims the copy that comes back; that copy is watched after its move, too.
     await rig.folder.scan()
     expect(rig.imported.map(({ sizeBytes }) => sizeBytes)).toEqual([bytes.length, bytes.length + more.length])
     const [again = ''] = filesIn(rig.dir)
@@ -69,7 +69,7 @@ describe('a file that was moved', () => {
     ])
   })
 
-  it('stays when it is not written to within an hour, or was replaced', async () => {
+  it('stays if it is not written to within an hour, or was replaced', async () => {
     rig = await openRig()
     const month = new Date(Date.now() + rig.clock.aheadMs).toISOString().slice(0, 7)
     const done = join(rig.dir, 'done', month)
@@ -85,7 +85,7 @@ describe('a file that was moved', () => {
     expect(await readFile(join(rig.dir, 'secret'), 'utf8')).toBe('a file of somebody else')
   })
 
-  it('and written to just before the daemon ends comes back', async () => {
+  it('comes back if it is written to just before the daemon stops', async () => {
     rig = await openRig()
     await rig.drop('ride.fit')
     const [moved = ''] = filesIn(rig.dir)

@@ -17,7 +17,7 @@ describe('a file in the drop folder', () => {
     await eventually(() => listAll(rig.dir).includes(`done/${month}/polled.fit`))
   })
 
-  it('never replaces another file of its name', async () => {
+  it('never replaces another file with the same name', async () => {
     const rig = await openRig({ importFile: async () => ({ action: 'failed', text: 'the reason' }) })
     for (const seed of [1, 2, 3]) {
       await rig.drop('ride.fit.gz', makeRide({ seed }))
@@ -28,7 +28,7 @@ describe('a file in the drop folder', () => {
     expect(await readFile(join(failed, 'ride (2).fit.gz'))).toEqual(makeRide({ seed: 2 }))
   })
 
-  it('is left alone in keep mode, and imported again only when it changes', async () => {
+  it('stays in keep mode, and is imported again only if it changes', async () => {
     const rig = await openRig({ afterUpload: 'keep' })
     await drop(rig.dir, 'ride.fit', makeRide({ seed: 1 }))
     await rig.drop('bad.fit', Buffer.from('no FIT file, and long enough'))
@@ -42,7 +42,7 @@ describe('a file in the drop folder', () => {
     expect(listAll(rig.dir)).toEqual(['bad.fit', 'ride.fit'])
   })
 
-  it('that is overwritten while it is sent is imported again, and neither version is lost', async () => {
+  it('is imported again if it is overwritten during its import; no version is lost', async () => {
     const rig = await openRig({
       importFile: async (file, open) => {
         const bytes = await readOpen(open)
@@ -57,7 +57,7 @@ describe('a file in the drop folder', () => {
     expect(rig.imported).toHaveLength(2)
   })
 
-  it('waits when its import fails, and is imported again on request or after a while', async () => {
+  it('waits if its import fails, and is retried on request or after a pause', async () => {
     const answers: Array<ImportResult | undefined> = [undefined, { action: 'wait' }]
     const rig = await openRig({
       importFile: async () => {
@@ -75,7 +75,7 @@ describe('a file in the drop folder', () => {
     expect(rig.imported.map((file) => file.after)).toEqual([undefined, 'wait', 'done'])
   })
 
-  it('too large to be read is reported once, with what to do, and left', async () => {
+  it('stays if it is too large, and is reported once with a remedy', async () => {
     const rig = await openRig({ maxBytes: 100 })
     await rig.drop('huge.zip', Buffer.alloc(101))
     await rig.scanAfter(61_000)
@@ -102,7 +102,7 @@ describe('many files', () => {
 })
 
 describe('stopping', () => {
-  it('ends running imports, starts none, and leaves the files', async () => {
+  it('aborts running imports, starts no new ones, and leaves the files', async () => {
     const rig = await openRig({
       concurrency: 1,
       importFile: (_, __, signal) =>

@@ -9,7 +9,7 @@ let rig: Rig
 const ride = makeRide()
 const month = new Date(Date.now() + 60_000).toISOString().slice(0, 7)
 
-/** Leaves what a process leaves that is killed after it gave a file its hidden name; `alone`: without a second name. */
+/** Creates the files of a process that was killed after it gave a file its hidden name; `alone`: without a second name. */
 async function leaveUnfinished(dir: string, folder: string, alone = false): Promise<void> {
   const aside = join(dir, folder, '.moving-0123456789abcdef-ride.fit')
   await mkdir(join(dir, folder), { recursive: true })
@@ -31,7 +31,7 @@ describe('a move that a killed daemon left unfinished', () => {
     expect(rig.imported).toEqual([])
   })
 
-  it('of a file without its second name is undone, and the file imported', async () => {
+  it('is undone if the file has no second name, and the file is imported', async () => {
     rig = await openRig({ before: (dir) => leaveUnfinished(dir, 'failed', true) })
     await rig.folder.scan()
     expect(rig.imported.map((file) => file.name)).toEqual(['ride.fit'])
@@ -39,7 +39,7 @@ describe('a move that a killed daemon left unfinished', () => {
     expect(listAll(rig.dir).join()).not.toContain('.moving-')
   })
 
-  it('is finished also in a scanned folder by the next scan', async () => {
+  it('is finished by the next scan if it is in a scanned folder', async () => {
     rig = await openRig()
     await leaveUnfinished(rig.dir, '2026/may')
     await rig.folder.scan()
@@ -47,7 +47,7 @@ describe('a move that a killed daemon left unfinished', () => {
     expect(listAll(rig.dir).join()).not.toContain('.moving-')
   })
 
-  it('stays where files are kept in their place', async () => {
+  it('stays unfinished in keep mode', async () => {
     rig = await openRig({ afterUpload: 'keep', before: (dir) => leaveUnfinished(dir, 'failed') })
     expect(listAll(rig.dir)).toContain('failed/.moving-0123456789abcdef-ride.fit')
   })

@@ -15,7 +15,7 @@ const JUNK = Buffer.from('this is no FIT file, and long enough')
 const MONTH = new Date(Date.now() + 60_000).toISOString().slice(0, 7)
 const MOVING = '.moving-0123456789abcdef-ride.fit'
 
-/** A private folder of somebody else, which holds names that musette gives. */
+/** Makes a private folder of another user, with file names that musette uses. */
 async function openVictim(names: readonly string[] = ['secret.fit', 'ride.fit', MOVING, `${MONTH}.fit`]) {
   const { path } = await openForTest(openTempDir('victim'))
   await mkdir(join(path, MONTH))
@@ -31,7 +31,7 @@ async function openVictim(names: readonly string[] = ['secret.fit', 'ride.fit', 
   return { path, read, before: read() }
 }
 
-/** The folders that a finished file goes through, and a file for each. */
+/** The folders that a finished file passes through, and a file for each. */
 const STEPS: ReadonlyArray<[step: string, file: string, bytes: Uint8Array]> = [
   ['done', 'ride.fit', RIDE],
   [`done/${MONTH}`, 'ride.fit', RIDE],
@@ -46,9 +46,9 @@ const OBSTACLES: ReadonlyArray<
   ['a pipe', (path) => execFileSync('/usr/bin/env', ['mkfifo', path]), 'mv PATH PATH.old'],
 ]
 
-describe.each(STEPS)('in the place of %s', (step, file, bytes) => {
+describe.each(STEPS)('in place of %s', (step, file, bytes) => {
   it.each(OBSTACLES)(
-    '%s keeps a finished file where it is, until the command is typed',
+    '%s keeps a finished file where it is until the command is run',
     async (_, plant, command) => {
       const victim = await openVictim()
       const rig = await openRig({
@@ -88,7 +88,7 @@ describe.each(STEPS)('in the place of %s', (step, file, bytes) => {
   })
 })
 
-it('a folder swapped for a link during moves loses and gains nothing behind the link', async () => {
+it('moves never reach behind a link that replaces their folder', async () => {
   const names = Array.from({ length: whole ? 900 : 200 }, (_, i) => `ride-${i}.fit`)
   const victim = await openVictim(names)
   const rig = await openRig({
@@ -112,7 +112,7 @@ it('a folder swapped for a link during moves loses and gains nothing behind the 
   expect(victim.read()).toEqual(victim.before)
 })
 
-it('a hidden file that only resembles one of a move stays', async () => {
+it('a hidden file stays if its name only resembles that of a move', async () => {
   const names = ['.moving-house.fit', '.moving-0123456789abcde-ride.fit', '.moving-0123456789ABCDEF-ride.fit']
   const rig = await openRig({
     before: async (dir) => {
@@ -126,20 +126,23 @@ it('a hidden file that only resembles one of a move stays', async () => {
 })
 
 describe.each(['000', '022', '077'])('under umask %s', (umask) => {
-  it.each(['700', '755', '2770'])('folders made in a drop folder of mode %s have its mode', async (octal) => {
-    const mode = Number.parseInt(octal, 8)
-    const before = process.umask(umask)
-    onTestFinished(() => void process.umask(before))
-    const rig = await openRig({ before: async (dir) => chmodSync(dir, mode) })
-    await rig.drop('ride.fit', RIDE)
-    await rig.drop('other.fit', JUNK)
-    const modeOf = (path: string) => statSync(join(rig.dir, path)).mode & 0o7777
-    for (const path of ['.', 'done', `done/${MONTH}`, 'failed'])
-      expect([path, modeOf(path)]).toEqual([path, mode])
-    expect(modeOf('failed/other.fit.txt')).toBe(0o644)
-  })
+  it.each(['700', '755', '2770'])(
+    'folders created in a drop folder of mode %s get its mode',
+    async (octal) => {
+      const mode = Number.parseInt(octal, 8)
+      const before = process.umask(umask)
+      onTestFinished(() => void process.umask(before))
+      const rig = await openRig({ before: async (dir) => chmodSync(dir, mode) })
+      await rig.drop('ride.fit', RIDE)
+      await rig.drop('other.fit', JUNK)
+      const modeOf = (path: string) => statSync(join(rig.dir, path)).mode & 0o7777
+      for (const path of ['.', 'done', `done/${MONTH}`, 'failed'])
+        expect([path, modeOf(path)]).toEqual([path, mode])
+      expect(modeOf('failed/other.fit.txt')).toBe(0o644)
+    },
+  )
 
-  it('a new drop folder is its owner’s alone', async () => {
+  it('a new drop folder is private to its owner', async () => {
     const before = process.umask(umask)
     onTestFinished(() => void process.umask(before))
     const { path } = await openForTest(openTempDir('new'))

@@ -12,7 +12,7 @@ import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { listAll } from './rig.ts'
 
 const at = new Date('2026-03-31T23:30:00Z')
-/** How often races are run. */
+/** Rounds of each race. */
 const ROUNDS = whole ? 150 : 60
 const move = makeMover()
 let temp: TempDir
@@ -37,7 +37,7 @@ const write = (name: string, text: string) => writeFile(join(home, name), text)
 const read = (name: string) => readFile(join(home, name), 'utf8')
 
 describe('moving a file', () => {
-  it('leaves a file that was replaced', async () => {
+  it('leaves a file that was replaced since it was found', async () => {
     await write('ride.fit', 'ride')
     const before = await found('ride.fit')
     await write('new', 'newer')
@@ -46,7 +46,7 @@ describe('moving a file', () => {
     expect(listAll(home)).toEqual(['ride.fit'])
   })
 
-  it('succeeds for two processes while a person changes its time, and leaves one file', async () => {
+  it('leaves one file if two processes move it while its mtime changes', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const name = `ride-${round}.fit`
       await write(name, 'ride')
@@ -63,7 +63,7 @@ describe('moving a file', () => {
     }
   })
 
-  it('moves nothing out of the folder when an account folder was replaced by a link', async () => {
+  it('moves nothing out of the drop folder if a link replaced an account folder', async () => {
     const outside = join(home, 'outside')
     await mkdir(join(home, 'rider'))
     await write('rider/ride.fit', 'ride')
@@ -75,11 +75,11 @@ describe('moving a file', () => {
     expect(listAll(outside)).toEqual(['ride.fit'])
   })
 
-  it('moves nothing out of the folder while failed/ is replaced by a link', async () => {
+  it('moves nothing out of the drop folder while a link replaces failed/', async () => {
     const outside = join(home, 'outside')
     await mkdir(outside)
     const failed = join(home, 'failed')
-    // Each time some turns of the event loop later, so that every step of a move meets it.
+    // Each swap comes some event loop turns later than the last, so that every step of a move meets a swap.
     const swap = async (turns: number) => {
       for (let turn = 0; turn < turns; turn++) await nextTurn()
       await rename(failed, `${failed}-aside`)
@@ -99,32 +99,29 @@ describe('moving a file', () => {
   it.each([
     ['with links', makeMover()],
     ['by rename', moveByRename],
-  ])(
-    'replaces nothing when many files of one name move at once, and leaves nothing behind, %s',
-    async (_, place) => {
-      await mkdir(join(home, 'target'))
-      const name = Buffer.from('ride.fit')
-      const move = async (from: string) =>
-        closeAfter(await openFolder(join(home, from)), async (folder) =>
-          closeAfter(await openFolder(join(home, 'target')), (to) =>
-            place({ folder, name }, { folder: to, name }),
-          ),
-        )
-      await mkdir(join(home, 'nothing'))
-      expect(await move('nothing')).toBeUndefined()
-      expect(listAll(join(home, 'target'))).toEqual([])
-      const texts = Array.from({ length: 30 }, (_, i) => `text ${i}`)
-      for (const [i, text] of texts.entries()) {
-        await mkdir(join(home, `from-${i}`))
-        await write(`from-${i}/ride.fit`, text)
-      }
-      await Promise.all(texts.map((_, i) => move(`from-${i}`)))
-      const kept = await Promise.all(listAll(join(home, 'target')).map((name) => read(`target/${name}`)))
-      expect(kept.sort()).toEqual(texts.sort())
-    },
-  )
+  ])('keeps all of many files that move to one name at once, %s', async (_, place) => {
+    await mkdir(join(home, 'target'))
+    const name = Buffer.from('ride.fit')
+    const move = async (from: string) =>
+      closeAfter(await openFolder(join(home, from)), async (folder) =>
+        closeAfter(await openFolder(join(home, 'target')), (to) =>
+          place({ folder, name }, { folder: to, name }),
+        ),
+      )
+    await mkdir(join(home, 'nothing'))
+    expect(await move('nothing')).toBeUndefined()
+    expect(listAll(join(home, 'target'))).toEqual([])
+    const texts = Array.from({ length: 30 }, (_, i) => `text ${i}`)
+    for (const [i, text] of texts.entries()) {
+      await mkdir(join(home, `from-${i}`))
+      await write(`from-${i}/ride.fit`, text)
+    }
+    await Promise.all(texts.map((_, i) => move(`from-${i}`)))
+    const kept = await Promise.all(listAll(join(home, 'target')).map((name) => read(`target/${name}`)))
+    expect(kept.sort()).toEqual(texts.sort())
+  })
 
-  it('never removes a new file of the same name during the move', async () => {
+  it('never removes a new file that takes the old name during the move', async () => {
     await mkdir(join(home, 'target'))
     const [folder, to] = [await openFolder(home), await openFolder(join(home, 'target'))]
     const name = Buffer.from('ride.fit')

@@ -22,7 +22,7 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 
 const RIDE = makeRide()
 
-/** Imports as the daemon does, but sends nothing: whole files are done, refused ones failed, others wait. */
+/** Judges files like the daemon but sends nothing: whole files are `done`, refused files `failed`, others `wait`. */
 const judgeFile: ImportFile = async (file, open) => {
   const unpacked = await unpackDropped(file.name, await open())
   if (unpacked.verdict === 'refused') return { action: 'failed', text: unpacked.reason }
@@ -36,7 +36,7 @@ const judgeFile: ImportFile = async (file, open) => {
   return { action: 'done' }
 }
 
-/** Reads a whole open file, and checks that it is still the one that was found. */
+/** Reads a whole open file, and checks that it is still the file that was found. */
 export async function readOpen(open: () => Promise<OpenFile>): Promise<Buffer> {
   const file = await open()
   const chunks: Uint8Array[] = []
@@ -48,10 +48,9 @@ export async function readOpen(open: () => Promise<OpenFile>): Promise<Buffer> {
 export type Rig = Awaited<ReturnType<typeof openRig>>
 
 /**
- * Opens a drop folder on a temporary one, with a clock a minute ahead of the disk's, so that every file is at rest. With
- * `restMs` it is watched; without, a test asks for each scan. The scan at the start, and one more, are over on return.
- * `imported` lists each file that was passed to `importFile`, with the result; `report` and `problem` return what was shown
- * last. It is closed after the test.
+ * Opens a drop folder in a temporary folder. Its clock is a minute ahead of the disk's, so every file is at rest. With `restMs` the folder is
+ * watched; otherwise a test asks for each scan. Returns after the first two scans. `imported` lists each file passed to `importFile`, with the
+ * result. `report` and `problem` return what was shown last. Closes the folder after the test.
  */
 export async function openRig(
   options: Partial<DropFolderOptions> & {
@@ -112,12 +111,12 @@ export async function openRig(
     report: () => report,
     problem: () => report.find(({ relativePath }) => relativePath === dir)?.reason,
     clock,
-    /** drops a file, and scans */
+    /** drops a file, then scans */
     async drop(name: string | Buffer, bytes: Uint8Array = RIDE) {
       await drop(dir, name, bytes)
       await folder.scan()
     },
-    /** sets the clock ahead, and scans */
+    /** sets the clock ahead, then scans */
     async scanAfter(ms: number) {
       clock.aheadMs += ms
       await folder.scan()
@@ -125,7 +124,7 @@ export async function openRig(
   }
 }
 
-/** Writes a file as a good writer does: under a hidden name, then renamed into place. */
+/** Writes a file as a good program does: under a hidden name, then renamed. */
 export async function drop(dir: string, name: string | Buffer, bytes: Uint8Array): Promise<void> {
   const path = typeof name === 'string' ? join(dir, name) : Buffer.concat([Buffer.from(`${dir}/`), name])
   if (typeof name === 'string') await mkdir(dirname(join(dir, name)), { recursive: true })
@@ -134,7 +133,7 @@ export async function drop(dir: string, name: string | Buffer, bytes: Uint8Array
   await rename(hidden, path)
 }
 
-/** Every file and folder below, sorted, as relative paths; folders end in a slash. */
+/** Lists every file and folder below `dir` as sorted relative paths; folders end in a slash. */
 export function listAll(dir: string): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter(({ name }) => name !== OWNER_FILE)

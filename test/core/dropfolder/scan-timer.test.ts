@@ -4,7 +4,7 @@ import { makeScanTimer } from '../../../src/core/dropfolder/watch.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** A timer whose scans take no time; `times` has the ms at which each began. */
+/** Makes a timer whose scans take no time; `times` has the time at which each began, ms. */
 function openTimer() {
   const begin = performance.now()
   const times: number[] = []
@@ -12,14 +12,14 @@ function openTimer() {
   return { timer: makeScanTimer({ scan, everyMs: () => 60_000 }), times }
 }
 
-/** A walk that takes a second and finds so much work. */
+/** A walk that takes a second and finds work for this many files. */
 const walkOf = (found: number) => async () => {
   vi.advanceTimersByTime(1_000)
   return found
 }
 
-describe('the timer of the scans', () => {
-  it('answers a burst of hints with one scan after 100 ms, at the earliest due time', () => {
+describe('the scan timer', () => {
+  it('answers a burst of hints with one scan after 100 ms', () => {
     const { timer, times } = openTimer()
     timer.scanIn(5_000)
     timer.scanSoon()
@@ -33,7 +33,7 @@ describe('the timer of the scans', () => {
     expect(times).toEqual([100, 10_099])
   })
 
-  it('scans at the latest a minute after a walk', async () => {
+  it('scans at most a minute after a walk', async () => {
     const { timer, times } = openTimer()
     timer.scanIn(3_600_000)
     vi.advanceTimersByTime(60_000)

@@ -12,7 +12,7 @@ function fileOf(relativePath: string, identity: Partial<Identity> = {}): Found {
   return { ...place, key: relativePath, account: 'default', name: relativePath, relativePath, identity: old }
 }
 
-/** The files seen in a first walk, at rest after a second. */
+/** Makes the record of a first walk that saw these files, which are at rest after a second. */
 function seeFiles(...files: Found[]) {
   const seen = makeSeenFiles({ restMs: 1_000 })
   seen.beginWalk()
@@ -26,15 +26,12 @@ describe('a file that a walk has found', () => {
     [0, NOW - 1_000, 0],
     [0, NOW - 200.5, 800],
     [NOW + 5_000, 0, 1_000],
-  ])(
-    'with the times %d and %d rests %d ms more: a second after the later one, or after it was seen',
-    (mtimeMs, ctimeMs, againMs) => {
-      const decision = makeSeenFiles({ restMs: 1_000 }).decide(fileOf('a', { mtimeMs, ctimeMs }), NOW)
-      expect(decision).toEqual(againMs > 0 ? { ...NOTHING, againMs } : CLAIM)
-    },
-  )
+  ])('with mtime %d and ctime %d is at rest after %d ms', (mtimeMs, ctimeMs, againMs) => {
+    const decision = makeSeenFiles({ restMs: 1_000 }).decide(fileOf('a', { mtimeMs, ctimeMs }), NOW)
+    expect(decision).toEqual(againMs > 0 ? { ...NOTHING, againMs } : CLAIM)
+  })
 
-  it('rests since its own times at the first walk, and since it was seen at a later one', () => {
+  it('rests since its own times in a first walk, and since a later walk saw it', () => {
     const [first, later] = [fileOf('first'), fileOf('later')]
     const seen = seeFiles(first)
     expect(seen.restingSince(first)).toBe(NOW - 3_600_000)
@@ -44,12 +41,12 @@ describe('a file that a walk has found', () => {
     expect(seen.restingSince(fileOf('unknown'))).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('was changed at the time of its disk, or when this process saw it if that is earlier', () => {
+  it('was changed at its mtime, or when this process saw it if that is earlier', () => {
     const [old, ahead] = [fileOf('old'), fileOf('ahead', { mtimeMs: NOW + 3_600_000 })]
     const seen = seeFiles(old, ahead)
     expect([seen.changedAt(old), seen.changedAt(ahead)]).toEqual([NOW - 3_600_000, NOW])
     seen.beginWalk()
-    // The clock of the disk is behind.
+    // The disk's clock is behind.
     const changed = fileOf('old', { size: 6, mtimeMs: NOW - 1_800_000 })
     seen.decide(changed, NOW + 5)
     expect(seen.changedAt(changed)).toBe(NOW + 5)

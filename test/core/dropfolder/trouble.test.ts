@@ -11,8 +11,8 @@ import { drop, listAll, openRig, type Rig } from './rig.ts'
 const ride = makeRide()
 let rig: Rig
 
-describe('the folder', () => {
-  it('that vanishes is reported once, not created again, and noticed when it is back', async () => {
+describe('the drop folder', () => {
+  it('is reported once if it vanishes, not recreated, and found when it is back', async () => {
     rig = await openRig({ restMs: 20 })
     await rig.drop('one.fit')
     await rm(rig.dir, { recursive: true })
@@ -27,7 +27,7 @@ describe('the folder', () => {
     await eventually(() => rig.imported.some((file) => file.name === 'two.fit'))
   })
 
-  it('that is deleted and made again between two scans is watched again', async () => {
+  it('is watched again after it was recreated between two scans', async () => {
     rig = await openRig({ restMs: 20 })
     await rig.folder.scan()
     await rm(rig.dir, { recursive: true })
@@ -39,7 +39,7 @@ describe('the folder', () => {
     }
   })
 
-  it('in which nothing can be moved keeps its files: sent once, reported once, moved when it can be', async () => {
+  it('keeps files that cannot be moved: imported once, reported once, moved later', async () => {
     rig = await openRig()
     await writeFile(join(rig.dir, 'done'), 'a file in the way')
     await rig.drop('ride.fit')
@@ -56,7 +56,7 @@ describe('the folder', () => {
     expect(rig.problem()).toBeUndefined()
   })
 
-  it('imports nothing while the accounts cannot be read, and says so', async () => {
+  it('reports it and imports nothing if the accounts cannot be read', async () => {
     let down = true
     rig = await openRig({
       accounts: async () => {
@@ -72,7 +72,7 @@ describe('the folder', () => {
     expect(rig.problem()).toBeUndefined()
   })
 
-  it('of another database is left alone until a person gives it to this one', async () => {
+  it('of another database is left alone until a person hands it over', async () => {
     const whose = makeIdentity()
     rig = await openRig({
       before: async (dir) => {
@@ -97,9 +97,9 @@ describe('the folder', () => {
   })
 
   it.each([
-    ['is left to it until it ends', undefined, 0],
-    ['is also used where the system has no locks', '/nowhere', 1],
-  ])('that another process watches %s, whatever database it has', async (_what, path, sharedBy) => {
+    ['is left to that process until it exits', undefined, 0],
+    ['is also used by this one if the system has no locks', '/nowhere', 1],
+  ])('that another process of any database watches %s', async (_what, path, sharedBy) => {
     if (path !== undefined) vi.stubEnv('PATH', path)
     onTestFinished(() => void vi.unstubAllEnvs())
     rig = await openRig({ afterUpload: 'keep' })

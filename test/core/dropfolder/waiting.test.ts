@@ -28,7 +28,7 @@ describe('a file that is being written', () => {
     expect(rig.imported.slice(0, -1).every((file) => file.after === 'wait')).toBe(true)
   })
 
-  it('waits when its size is reserved first and filled afterwards, also from the end', async () => {
+  it('waits if its size is reserved first and filled later, even from the end', async () => {
     rig = await openRig({ polling: true })
     const path = join(rig.dir, 'samba.fit')
     await writeFile(path, Buffer.alloc(ride.length))
@@ -46,7 +46,7 @@ describe('a file that is being written', () => {
     expect(loud()).toEqual([])
   })
 
-  it('is not read before it rests, and is scanned again without an event', async () => {
+  it('is not read before it is at rest, and is scanned again without an event', async () => {
     rig = await openRig({ polling: true, restMs: 200 })
     rig.clock.aheadMs = 0
     await writeFile(join(rig.dir, 'fresh.fit'), ride)
@@ -60,7 +60,7 @@ describe('a file that is being written', () => {
 describe('a file that waits for a person', () => {
   const said = () => loud().map(({ level, msg }) => [level, msg])
 
-  it('is reported once after a minute, when its reason changes, and when it no longer waits', async () => {
+  it('is reported after a minute, when its reason changes, and when its wait ends', async () => {
     rig = await openRig()
     await writeFile(join(rig.dir, 'ride.fit'), ride.subarray(0, 700))
     await rig.folder.scan()
@@ -81,11 +81,11 @@ describe('a file that waits for a person', () => {
     expect(isDone('ride.fit')).toBe(true)
     expect(said()).toEqual([
       ['warn', missing],
-      ['info', 'ride.fit waits no more'],
+      ['info', 'ride.fit no longer waits'],
     ])
   })
 
-  it('because it cannot be read is reported once, without a stack', async () => {
+  it('is reported once, without a stack, if it cannot be read', async () => {
     const refused = new Error("EACCES: permission denied, open 'ride.fit'")
     const importFile = () => Promise.reject(Object.assign(refused, { code: 'EACCES', syscall: 'open' }))
     rig = await openRig({ importFile })
@@ -94,13 +94,13 @@ describe('a file that waits for a person', () => {
       await rig.scanAfter(60_001)
     }
     expect(said()).toEqual([
-      ['warn', expect.stringContaining('cannot be taken now (EACCES: permission denied')],
+      ['warn', expect.stringContaining('cannot be imported now (EACCES: permission denied')],
     ])
     expect(JSON.stringify(loud())).not.toContain('at ')
     expect(rig.report()).toMatchObject([{ code: 'unreadable_file' }])
   })
 
-  it('shares one log line with all others that wait, and is forgotten once it is gone', async () => {
+  it('shares one log line with all other waiting files, and is forgotten once gone', async () => {
     rig = await openRig()
     for (let n = 0; n < 40; n++) await writeFile(join(rig.dir, `${n}.fit`), '')
     await rig.folder.scan()

@@ -18,7 +18,7 @@ let rig: Rig
 const importedPaths = () => rig.imported.map((file) => `${file.account}:${file.relativePath}`).sort()
 
 describe('the scan', () => {
-  it('leaves out hidden files, and the folders of sync tools and stores', async () => {
+  it('skips hidden files, and the folders of sync tools and network storage', async () => {
     rig = await openRig({ afterUpload: 'keep', accounts: async () => ['default', 'anna', '@eaDir'] })
     const folders = ['@eaDir', 'anna/.stfolder', 'anna/@eaDir', 'anna/#recycle', 'done/2026-01', 'failed']
     const ignored = [
@@ -31,7 +31,7 @@ describe('the scan', () => {
     expect(importedPaths()).toEqual([...taken.map((path) => `anna:${path}`), 'default:ride.fit'])
   })
 
-  it('accepts every name except those of unfinished files, which wait with the name of their program', async () => {
+  it('accepts every file name, but unfinished files wait with their program named', async () => {
     rig = await openRig({ accounts: async () => ['default', 'anna'] })
     const taken = ['#1 tour.fit', '~tour.fit', 'tour.fit~', 'anna/#1 rides/~x/tour.zip', '#tour.fit.gz']
     const waiting = ['~syncthing~a.fit', 'a.fit.part', 'b.FIT.crdownload', 'anna/c.zip.tmp', 'd.fit.gz.!sync']
@@ -50,7 +50,7 @@ describe('the scan', () => {
     expect(rig.imported.at(-1)?.name).toBe('a.fit')
   })
 
-  it('shows what is no FIT file with the reason, in one log line, and no system file', async () => {
+  it('shows files that are not FIT with the reason, in one log line, and no system file', async () => {
     rig = await openRig({ accounts: async () => ['default', 'anna'] })
     const socket = await openForTest(createServer())
     await mkdir(join(rig.dir, 'anna'))
@@ -70,7 +70,7 @@ describe('the scan', () => {
     await rig.folder.scan()
     const links = ['gone.fit', 'link.fit', 'to-folder'].map((name) => [
       name,
-      'it is a link, and links are not followed',
+      'it is a link, and musette follows no links',
     ])
     const kinds = [...links, ['pipe.fit', 'it is a pipe'], ['socket.fit', 'it is a socket']]
     const expected = [...Object.entries(odd), ...kinds] as Array<[string, string]>
@@ -89,7 +89,7 @@ describe('the scan', () => {
     expect(rig.report()).toEqual([])
   })
 
-  it('shows the first twenty of a thousand GPX files, and how many more there are', async () => {
+  it('shows the first 20 of 1,000 GPX files, and how many more there are', async () => {
     rig = await openRig({
       before: async (dir) => {
         for (let n = 0; n < 1_000; n++) await writeFile(join(dir, `${n}.gpx`), '')
@@ -100,7 +100,7 @@ describe('the scan', () => {
     expect(rig.warnings()).toHaveLength(1)
   })
 
-  it('goes on behind folders of mode 000, and names each', async () => {
+  it('continues after folders of mode 000, and names each', async () => {
     const { path: dir } = await openForTest(openTempDir('locked'))
     for (const folder of ['a', 'locked', 'shut', 'z']) await drop(dir, `${folder}/ride.fit`, ride)
     await chmod(dir, 0o755)
@@ -115,7 +115,7 @@ describe('the scan', () => {
     for (const folder of ['locked', 'shut']) await chmod(join(dir, folder), 0o755)
   })
 
-  it('keeps files of unknown accounts, says so once with the command, and imports them after the login', async () => {
+  it('keeps an unknown account’s files, names the command once, imports after the login', async () => {
     const accounts = ['default']
     rig = await openRig({ accounts: async () => accounts })
     await drop(rig.dir, 'berta/ride.fit', ride)
@@ -145,7 +145,7 @@ describe('the scan', () => {
     }
   })
 
-  it('refuses a file whose folder was replaced by a link after it was found', async () => {
+  it('refuses a file if a link replaced its folder after it was found', async () => {
     const outside = await openTempDir('outside')
     try {
       const read: unknown[] = []
@@ -165,7 +165,7 @@ describe('the scan', () => {
     }
   })
 
-  it('handles names that are not UTF-8, in other scripts, and of 255 bytes', async () => {
+  it('imports files whose names are not UTF-8, not Latin, or 255 bytes long', async () => {
     rig = await openRig({
       importFile: async (_, open) =>
         (await readOpen(open)).equals(ride) ? { action: 'done' } : { action: 'keep' },

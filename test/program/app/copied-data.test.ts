@@ -72,7 +72,7 @@ it('daemons of a data directory and of its copy upload a shared file once, and t
   const first = start('first')
   await first.waitForLine(/watching the drop folder/)
   const second = start('second')
-  await second.waitForLine(/another database of the same identity/)
+  await second.waitForLine(/another database with the same identity/)
   await writeFile(place('drop/ride.fit'), makeRide())
   const uploads = async () => (await steer<{ uploads: unknown }>(sandbox.url, 'GET', 'counts')).uploads
   const isSent = async () => Object.values(Object(await uploads())).some((count) => count !== 0)
