@@ -29,7 +29,7 @@ describe('terminal control characters in names are escaped as in psql', () => {
     await rig.steer('POST', 'faults', { method: 'GET', ...answer })
     const sync = [distPath('main.js'), 'sync']
     const { screen } = await startOnTerminal(sync, { cwd: rig.dataDir, env: rig.env }).finished
-    expect(screen).toContain('list entries that cannot be read')
+    expect(screen).toContain('unreadable list entries')
     expectHarmless(screen)
   })
 

@@ -31,26 +31,26 @@ import { historyWindow } from './poll-activities.ts'
 import { derive } from './rebuild-activities.ts'
 import { recordIfGone } from './reconcile-activities.ts'
 
-/** The resource of the runs that compare on a schedule. */
+/** Resource name of the scheduled comparisons in `sync_runs`. */
 const SCRUB = 'scrub'
 
 /**
- * How a comparison ended: what differs, and whether the tables hold the answer's values now; `older`: the row has a newer answer. `shortened`
- * names the fields of which the tables hold no more than a part, as they do by design.
+ * Outcome of a comparison: what differs, and whether the tables now hold the response's values. `older`: the row already has a newer response.
+ * `shortened` names the fields that the tables shorten by design.
  */
 export type Comparison =
   | { result: 'equal'; shortened?: string[] }
   | { result: 'different'; differences: Difference[]; isRepaired: boolean }
   | { result: 'older' }
 
-/** The difference of an activity that the service no longer has, neither alone nor in its list. */
+/** The difference of an activity that the service no longer has, neither by its path nor in its list. */
 const GONE: Difference = { field: 'absent_since', mirrored: null, service: 'no longer there', cells: 1 }
 
 /**
- * Fetches one activity with samples (service document, endpoint 8) and its list entry (`entryOf`), and compares every value with the
- * tables, and the stored answer with its checksum. With `repair` an equal answer moves `verified_at`, and a different one is recorded like
- * any change, with the first differing value of each field in its revision; without it nothing is written. Throws UnexpectedResponseError
- * `poorer_answer` for a repair with an answer that lacks mirrored values, and the errors of the service and the database.
+ * Fetches one activity with samples (service document, endpoint 8) and its list entry (`entryOf`), and compares every value with the tables,
+ * and the stored response with its checksum. With `repair`, equality renews `verified_at`, and differences are recorded like any change, with
+ * the first differing value of each field in the revision. Without `repair`, writes nothing. Throws UnexpectedResponseError `poorer_answer`
+ * for a repair with a response that lacks mirrored values, and errors of the service and the database.
  */
 export async function compareActivity(
   deps: MirrorDeps,
@@ -74,7 +74,7 @@ export async function compareActivity(
   }
   const start = fetched.detail.row.startedAt ?? startedAt
   const { from, to } = historyWindow(deps)
-  // The mirror asks for no list with an activity outside of its history, which came by an upload.
+  // The mirror never lists activities outside its history; such an activity came by an upload.
   const isListed = start === null || (start >= from && start <= to)
   const entry = isListed ? await entryOf({ path, startedAt: start }) : undefined
   const document = await compareDocument(deps, fetched)
@@ -92,7 +92,7 @@ export async function compareActivity(
   const shortened = fetched.drift.filter(({ kind }) => kind === 'range').map(({ field }) => field)
   if (differences.length === 0) return { result: 'equal', ...(shortened.length > 0 && { shortened }) }
   if (!repair) return { result: 'different', differences, isRepaired: false }
-  // An answer that is the stored one lacks nothing that was mirrored: the tables are damaged.
+  // A response equal to the stored one lacks no mirrored value, so the tables are damaged.
   if (document !== 'stored') await assertNotPoorer(deps, fetched)
   if (entry) await recordEntry(deps, fetched, entry)
   const contentChanges = Object.fromEntries(
@@ -104,9 +104,9 @@ export async function compareActivity(
 }
 
 /**
- * Compares the stored answer with the one that was fetched: it is there, has its checksum, and says the same, whatever the order of
- * its members; `stored` when it is the same to the byte. Nothing is compared when answers are not kept, or when the stored one is that
- * of samples that the service no longer sends.
+ * Compares the stored response with the fetched one: it must exist, match its checksum, and have equal content in any member order. Returns
+ * `stored` if both have the same bytes. Compares nothing if responses are not kept, or if the stored one has samples that the service no
+ * longer sends.
  */
 async function compareDocument(
   deps: MirrorDeps,
@@ -129,7 +129,7 @@ async function compareDocument(
   }
 }
 
-/** Records a changed entry of the list, which came with the fetched answer. */
+/** Records a changed list entry that came with the fetched response. */
 async function recordEntry(
   deps: MirrorDeps,
   { activity: { accountId }, detail: { requestedAt } }: FetchedActivity,
@@ -142,12 +142,12 @@ async function recordEntry(
   })
 }
 
-/** How the comparison of one activity ended; `failed` has the reason. */
+/** Outcome of comparing one activity; `reason` says why the comparison failed. */
 export type Verified = { path: string } & (Comparison | { result: 'failed'; reason: string })
 
 /**
- * Compares activities with the service, `atOnce` at a time. `onEnd` gets each end, and what recordFailure takes of one that failed; the
- * others go on. Throws CredentialsRejectedError, ConfigError, the TransientError of an outage, and the signal's reason.
+ * Compares activities with the service, `atOnce` at a time. `onEnd` gets each outcome, and for a failure the arguments of recordFailure; the
+ * other activities continue. Throws CredentialsRejectedError, ConfigError, the TransientError of an outage, and the signal's reason.
  */
 export async function compareActivities(
   deps: MirrorDeps,
@@ -188,9 +188,9 @@ export async function compareActivities(
 }
 
 /**
- * Compares some activities of an account with the service, those first that were compared the longest time ago, and records what differs.
- * Nothing is done while activities are to be fetched: they come first. The counts are in `sync_runs`, `changed` those that differed; an
- * activity whose comparison fails is named in the log and in its row, and the others go on. An outage ends it with the TransientError.
+ * Compares some of an account's activities with the service, least recently compared first, and records what differs. Does nothing while
+ * activities wait to be fetched. The counts are in `sync_runs`; `changed` counts activities that differed. A failed comparison is recorded in
+ * the log and the activity's row, and the others continue. An outage ends the run with the TransientError.
  */
 export async function scrubActivities(
   deps: MirrorDeps,

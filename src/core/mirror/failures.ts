@@ -21,12 +21,12 @@ import type { Tx } from '../store/store.ts'
 import type { TrainingInfoRow } from '../store/training-info-rows.ts'
 import type { MirrorDeps } from './mirror.ts'
 
-/** Pauses after an answer that cannot be used: the service may correct it at any time, so attempts go on, but rarely. */
+/** Backoff after an unusable response: retries go on, but rarely, because the service may correct it at any time. */
 const FAILURE_BACKOFF: Backoff = { firstMs: 5 * MINUTE, maxMs: 1 * DAY, factor: 3 }
-/** This many items that fail one after another with a TransientError may be an outage of the service. */
+/** Consecutive items that fail with a TransientError before an outage of the service is suspected. */
 export const OUTAGE_AFTER = 5
 
-/** Records on its row why an activity could not be fetched, and the time of the next attempt; nothing where the failure is not its own. */
+/** Records in an activity's row why it could not be fetched and when to retry; does nothing if the failure is not the activity's own. */
 export async function recordFailure(
   deps: MirrorDeps,
   input: { activity: WantedActivity; requestedAt: Date; error: unknown },
@@ -48,9 +48,9 @@ export async function recordFailure(
 }
 
 /**
- * Tells whether a failure may belong to one item (an activity, a workout), so that it is recorded on that item's row and the
- * others go on: an answer that cannot be used or is cut, a 5xx (the service gives one for single valid objects), or a row that
- * cannot be written. Outages, rate limits and lost logins concern every item.
+ * Reports whether a failure may belong to one item (an activity, a workout) and is recorded in its row while the others continue: an unusable
+ * or cut response, a 5xx (the service sends it for some valid objects), or a row that cannot be written. Outages, rate limits and lost logins
+ * affect every item.
  */
 export function isItemFailure(error: unknown): boolean {
   if (error instanceof TransientError) return error.code === 'server_error' || error.code === 'cut_answer'
@@ -62,8 +62,8 @@ export function isItemFailure(error: unknown): boolean {
 }
 
 /**
- * Runs `work` for all items together. When it fails, it runs for each half by itself, and so on, so that one item that cannot be written
- * does not keep the others back. `giveUp` makes the results of the one that fails; of all items when the database is unreachable.
+ * Runs `work` for all items together. If it fails, runs it for each half separately, and so on, so that one item that cannot be written does
+ * not block the others. `giveUp` makes the results of the failing item, or of all items if the database is unreachable.
  */
 export async function inHalves<T, R>(
   items: readonly T[],
@@ -81,15 +81,15 @@ export async function inHalves<T, R>(
   }
 }
 
-/** Tells whether a failure concerns every item; a busy database may refuse this one only. */
+/** Reports whether a database failure affects every item. A busy database may refuse only the current one. */
 export function isDatabaseUnreachable(error: unknown): boolean {
   return error instanceof TransientError && error.code !== 'database_busy'
 }
 
 /**
- * Finds out whether the service is unreachable, or fails for single objects only: requests the activity list with a window
- * of no length (service document, endpoint 9), and then an activity that could be fetched before, or where there is none, one of
- * `others` (paths; endpoint 8). Throws only when the signal aborts.
+ * Finds out whether the service is down or fails only for single objects. Requests the activity list with a window of no length (service
+ * document, endpoint 9), then an activity that was fetched before or, if there is none, one of `others` (paths; endpoint 8). Throws only if
+ * the signal aborts.
  */
 export async function fetchServiceState(
   deps: Pick<MirrorDeps, 'serviceOf' | 'store' | 'now'>,
@@ -116,27 +116,27 @@ export async function fetchServiceState(
   return paths.length > 0 ? 'outage' : 'answers'
 }
 
-/** Tells whether the service no longer knows an activity that it listed. An activity known from an upload only may not exist yet. */
+/** Reports whether the service no longer knows an activity that it listed. An activity known only from an upload may not exist there yet. */
 export function isGone(activity: WantedActivity, error: unknown): boolean {
   const wasListed = activity.startedAt !== null || activity.fetchedAt !== null
   return wasListed && isUnknownThere(error)
 }
 
-/** Tells whether the service answered that it does not have the object. */
+/** Reports whether the service answered that it does not have the object. */
 export function isUnknownThere(error: unknown): boolean {
   return error instanceof RejectedError && (error.status === 404 || error.status === 410)
 }
 
-/** This many items may be missing whatever their share: a person deletes a few at a time. */
+/** Missing items that are always accepted, whatever their share: a person deletes a few at a time. */
 const ALWAYS_ALLOWED = 5
-/** An answer about a whole resource that has less is accepted when the service has sent such answers for this long. */
+/** How long the service must send a response with less about a whole resource before it is accepted. */
 const ACCEPTED_AFTER_MS = 3 * DAY
-/** An activity with less is accepted at this fetch without a success between; the pauses before it are more than two days together. */
+/** Number of the consecutive unsuccessful fetch at which an activity with less is accepted; the pauses before it exceed two days. */
 const ACCEPTED_AT_FETCH = 8
 
 /**
- * Tells whether a list has lost so many items since the last time that it is more likely cut than true: it is empty and
- * `before` was above `emptyAllowed`, or it lacks more than five and more than a fifth.
+ * Reports whether a list lost so many items that it is more likely cut than true: it is empty and `before` exceeded `emptyAllowed`, or it
+ * lacks more than five items and more than a fifth.
  */
 export function isShrunken(input: {
   before: number
@@ -149,7 +149,7 @@ export function isShrunken(input: {
   return gone > ALWAYS_ALLOWED && gone * 5 > before
 }
 
-/** Throws `error` unless the runs of its resource have failed with its code for three days. */
+/** Throws `error` unless the resource's runs have failed with this code for three days. */
 export async function assertAccepted(
   tx: Tx,
   input: { accountId: number; resource: string; now: Date; error: UnexpectedResponseError },
@@ -160,10 +160,9 @@ export async function assertAccepted(
 }
 
 /**
- * Finds what an answer about an activity lacks of what the mirror holds: most values of the summary, samples, or whole fields of
- * them (`lostFields`). Fewer samples are explained by a duration that is shorter, too, and none at all while they are awaited.
- * Returns undefined when it lacks nothing, and when the service has sent such answers for more than two days and this one has at
- * least some values and samples.
+ * Returns an error if a response about an activity lacks most summary values, samples, or whole sample fields (`lostFields`) that the mirror
+ * has. Accepts fewer samples if the duration is shorter too, and none while they are awaited. Returns undefined if nothing is missing, or if
+ * the service has sent such responses for more than two days and this one has some values and samples.
  */
 export function poorerActivity(
   activity: WantedActivity,
@@ -183,10 +182,10 @@ export function poorerActivity(
   ]
   const isEmpty = (valueCount > 0 && values === 0) || (sampleCount > 0 && samples.count === 0 && !isAwaiting)
   if (lost.length === 0 || (!isEmpty && activity.fetchAttempts + 1 >= ACCEPTED_AT_FETCH)) return undefined
-  return poorer(`activity ${path}`, lost, 'it is fetched again')
+  return poorer(`activity ${path}`, lost, 'musette fetches it again')
 }
 
-/** The columns of parts of training info (service document, endpoint 3); an address may come and go. */
+/** The columns of the parts of training info (service document, endpoint 3), except the file's address, which may come and go. */
 const PARTS = Object.entries(TRAINING_INFO_FIELDS)
   .filter(([column, { path }]) => path.includes('.') && column !== 'wotd_url')
   .map(([column, { path }]) => ({
@@ -194,7 +193,7 @@ const PARTS = Object.entries(TRAINING_INFO_FIELDS)
     part: path.replace(/\..*/, ''),
   }))
 
-/** Returns the error for training info without a part that the mirror has; undefined when none is missing. */
+/** Returns an error if training info lacks a part that the mirror has; undefined if nothing is missing. */
 export function poorerTrainingInfo(
   before: TrainingInfoRow | undefined,
   now: TrainingInfoRow,
@@ -204,17 +203,13 @@ export function poorerTrainingInfo(
   const sent = partsOf(now)
   const lost = [...partsOf(before)].filter((part) => !sent.has(part))
   return lost.length > 0
-    ? poorer(
-        'training info',
-        lost,
-        'they are accepted as gone when the service has left them out for three days',
-      )
+    ? poorer('training info', lost, 'musette accepts their loss after three days without them')
     : undefined
 }
 
-/** Returns the error for a workout's definition (service document, endpoint 7) without sets, where the mirror holds some. */
+/** Makes the error for a workout definition (service document, endpoint 7) without sets if the mirror has some. */
 export function poorerDefinition(path: string): UnexpectedResponseError {
-  return poorer(`workout ${path}`, ['all of its sets'], 'it is fetched again')
+  return poorer(`workout ${path}`, ['all of its sets'], 'musette fetches it again')
 }
 
 function poorer(what: string, lost: readonly string[], next: string): UnexpectedResponseError {

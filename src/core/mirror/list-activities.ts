@@ -7,24 +7,24 @@ import type { Account } from '../store/account-rows.ts'
 import type { ListedActivity } from '../store/activities/upsert-listed.ts'
 import type { MirrorDeps } from './mirror.ts'
 
-/** A list that is complete, except for what `bad` and `cut` name. */
+/** A complete list, except for what `bad` and `cut` name. */
 export type Listing = Pick<ListPart, 'bad' | 'drift' | 'requestedAt' | 'knownUpTo'> & {
   entries: ListedActivity[]
-  /** the longest list that the service sends; null: this one was compared with its parts and is not cut */
+  /** the most entries that the service sends in one list; null if comparing the list with its parts shows no cut */
   cap: number | null
-  /** windows that cannot be split further though their lists are as long as the cap */
+  /** windows that cannot be split further although their lists reach the cap */
   cut: Window[]
-  /** seconds whose list is too large for an answer; `bad` names them */
+  /** seconds whose lists are too large for a response; `bad` names them */
   unlisted: Window[]
 }
 
-/** A shorter list is not compared with its halves: only a service that never sends more than one would cut it. */
+/** Minimum length of a list that is compared with its halves: shorter lists would be cut only by a service that sends one entry at most. */
 const MIN_TO_COMPARE = 2
 
 /**
- * Lists the activities of a window that have changed (service document, endpoint 9), with one request when there are none.
- * A list of two or more is compared with the lists of its two halves, because the service may cut long lists without saying so;
- * one that reaches `listCap`, or lacks entries that its halves have, is split until every part is shorter than the cap.
+ * Lists the changed activities of a window (service document, endpoint 9); takes one request if there are none. Compares a list of two or more
+ * entries with the lists of its halves, because the service may cut long lists silently. Splits a list that reaches `listCap`, or lacks
+ * entries of its halves, until every part is shorter than the cap.
  */
 export async function listChanges(
   deps: MirrorDeps,
@@ -40,8 +40,8 @@ export async function listChanges(
 }
 
 /**
- * Lists the whole history (service document, endpoint 9) and compares the one wide list with its halves and with its yearly
- * windows. When these have more entries, the service cuts its lists at `cap`, and every part that reaches it is split further.
+ * Lists the whole history (service document, endpoint 9) and compares this wide list with its halves and its yearly windows. If they have more
+ * entries, the service cuts its lists at `cap`, and every part that reaches it is split further.
  */
 export async function listEverything(
   deps: MirrorDeps,
@@ -70,17 +70,17 @@ async function listHalves(deps: MirrorDeps, query: ListQuery, part: ListPart): P
   return [await listPart(deps, query, older), await listPart(deps, query, newer)]
 }
 
-/** Finds out at which length the service cuts the wide list; null when it does not. One more request where the parts have more entries. */
+/** Returns the length at which the service cuts the wide list; null if it does not. Takes one more request if the parts have more entries. */
 async function fetchCap(deps: MirrorDeps, query: ListQuery, wide: ListPart, parts: readonly ListPart[]) {
   const more = parts.flatMap((part) => [...part.entries.keys()]).filter((path) => !wide.entries.has(path))
   if (more.length === 0) return null
-  // An entry may be missing only because it was made after the wide list was sent.
+  // A missing entry may only have been created after the wide list was sent.
   const again = await listPart(deps, query, query.window)
   if (more.every((path) => again.entries.has(path))) return null
   return Math.max(1, again.size)
 }
 
-/** Makes a listing of the wide list, and with a cap of its parts, of which those that reach the cap are split further. */
+/** Merges the wide list into a listing. If there is a cap, adds the parts, and splits each part that reaches the cap. */
 async function complete(
   deps: MirrorDeps,
   query: ListQuery & Pick<Listing, 'unlisted'>,
@@ -94,7 +94,7 @@ async function complete(
   for (let part = open.pop(); part; part = open.pop()) {
     leaves.push(part)
     if (cap === null || part.size < cap) continue
-    // With a cap of one, splitting would never end, and no list could be shown to be complete.
+    // With a cap of one, splitting would never end, and no list could be proved complete.
     const halves = cap < MIN_TO_COMPARE ? [] : await listHalves(deps, query, part)
     if (halves.length === 0) cut.push(part.window)
     open.push(...halves)
@@ -104,7 +104,7 @@ async function complete(
     entries: [...entries.values()],
     bad: leaves.flatMap((part) => part.bad),
     drift: leaves.flatMap((part) => part.drift),
-    // The wide list is the oldest of them.
+    // The wide list is the oldest part.
     requestedAt: wide.requestedAt,
     knownUpTo: wide.knownUpTo,
     ...{ cap, cut, unlisted: query.unlisted },
@@ -115,9 +115,9 @@ async function complete(
 type ListQuery = {
   account: Account
   window: Window
-  /** only changes since then by the service's clock; undefined: everything */
+  /** only changes since this time by the service's clock; undefined: everything */
   updatedFrom: Date | undefined
-  /** seconds that are not asked for, see listInParts; the list adds others */
+  /** seconds that are not requested, see listInParts; listing may add more */
   unlisted?: Window[]
   signal?: AbortSignal | undefined
 }
@@ -126,12 +126,12 @@ type ListQuery = {
 type ListPart = {
   window: Window
   entries: Map<string, ListedActivity>
-  /** entries in the list, with those that cannot be read */
+  /** number of entries, including unreadable ones */
   size: number
   bad: readonly BadItem[]
   drift: readonly Drift[]
   requestedAt: Date
-  /** changes up to this moment, by the service's clock, are in the list; undefined without a Date header */
+  /** the list has all changes up to this time by the service's clock; undefined without a Date header */
   knownUpTo: Date | undefined
 }
 
@@ -145,7 +145,7 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
   const { entries, bad, drift } = answer.value
   const normalized = entries.map((entry) => normalizeListEntry(entry))
   const unreadable = entries.filter((_, index) => normalized[index]?.startedAt === null)
-  // The list may be as old as the request, while the Date header has the time of the answer.
+  // The list may be as old as the request, but the Date header has the time of the response.
   const took = deps.now().getTime() - requestedAt.getTime()
   return {
     window,
@@ -153,7 +153,7 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
     size: entries.length + bad.length,
     bad,
     drift: [
-      // First, because only so many differences are kept.
+      // These come first, because the number of kept differences is limited.
       ...bad.map((item) => ({ field: 'activities[]', kind: 'type' as const, example: nameBad(item) })),
       ...drift,
       ...unreadable.flatMap((entry) => driftOfDate('activities[].start_date', entry)),
@@ -163,15 +163,15 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
   }
 }
 
-/** Names an entry that cannot be read, with the reason. */
+/** Names an unreadable entry, with the reason. */
 export function nameBad({ index, named, reason }: BadItem): string {
   return `${named === undefined ? `entry ${index + 1}` : JSON.stringify(named)} (${reason})`
 }
 
-/** An entry of the list, and when it was requested. */
+/** A list entry, and when it was requested. */
 export type Listed = { activity: ListedActivity; listedAt: Date }
 
-/** Makes the function that fetches the list's entry of an activity: one request (endpoint 9) for all of a month. Undefined when it is not there. */
+/** Returns a function that fetches an activity's list entry, with one request (endpoint 9) for each month; undefined if it is not listed. */
 export function makeEntryLookup(
   deps: MirrorDeps,
   input: Pick<ListQuery, 'account' | 'signal'>,
@@ -181,7 +181,7 @@ export function makeEntryLookup(
     if (!startedAt) return undefined
     const [year, month] = [startedAt.getUTCFullYear(), startedAt.getUTCMonth()]
     const from = Date.UTC(year, month, 1)
-    // A service may take the ends as the wall clock of some zone.
+    // The service may interpret the bounds as local times of some zone.
     const window = { from: new Date(from - DAY), to: new Date(Date.UTC(year, month + 1, 1) + DAY) }
     const part = months.get(from) ?? listPart(deps, { ...input, window, updatedFrom: undefined }, window)
     months.set(from, part)
@@ -192,12 +192,12 @@ export function makeEntryLookup(
   }
 }
 
-/** Few activities are older; the years before are one part, unless the list has an activity of them. */
+/** First yearly window: few activities are older. Earlier years form one part, unless the list has an activity in them. */
 const YEARLY_FROM = Date.UTC(2000, 0, 1)
 
 /**
- * Splits a window by years from `first` on, ms, with one part before; the last part begins within a year of `now` and holds all that is dated ahead.
- * Neighbours share their boundary, so that nothing is missed whether or not the service includes the ends of a window.
+ * Splits a window into years from `first` on, ms, and one part before. The last part begins within a year of `now` and includes future dates.
+ * Adjacent parts share their boundary, so nothing is missed whether or not the service includes the bounds.
  */
 export function splitByYears(window: Window, now: Date, first = 0): Window[] {
   const parts: Window[] = []
@@ -214,8 +214,8 @@ export function splitByYears(window: Window, now: Date, first = 0): Window[] {
 }
 
 /**
- * Splits a window so that half of the listed `starts` lie on each side: the halves of a list that was cut then have more entries together,
- * whichever were left out. Without any start it splits in the middle. Undefined when the window is too small to be split: one second.
+ * Splits a window so that each half has half of the listed `starts`: if the list was cut, its halves together have more entries, whichever are
+ * missing. Splits in the middle if no start is known. Returns undefined for a window of one second, which cannot be split.
  */
 export function splitInHalves(
   window: Window,
@@ -226,7 +226,7 @@ export function splitInHalves(
   if (to - from < 2) return undefined
   const known = starts.filter((start) => start !== null).map(toSeconds)
   const median = known.toSorted((a, b) => a - b)[Math.floor(known.length / 2)]
-  // The median start opens the newer half, so that the older half is smaller also where many start at the same second.
+  // The median start begins the newer half, so the older half gets smaller even if many activities start in the same second.
   const wished = median === undefined ? Math.floor((from + to) / 2) : median - 1
   const cut = new Date(Math.min(to - 1, Math.max(from + 1, wished)) * SECOND)
   return [

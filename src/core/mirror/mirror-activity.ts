@@ -18,28 +18,28 @@ import { inHalves, poorerActivity, recordFailure } from './failures.ts'
 import type { MirrorDeps, MirrorInput } from './mirror.ts'
 import { recordIfGone } from './reconcile-activities.ts'
 
-/** How long after its start, or after it was first seen, an activity without samples is fetched again. */
+/** How long an activity without samples is refetched, after its start or its first sighting. */
 const SAMPLES_WITHIN_MS = 7 * DAY
-/** Pauses while samples are awaited: the service's analysis takes seconds to minutes, in rare cases days. */
+/** Backoff while samples are awaited: the service's analysis takes seconds to minutes, rarely days. */
 const SAMPLES_BACKOFF: Backoff = { firstMs: 4 * SECOND, maxMs: 1 * DAY, factor: 2 }
 
-/** `hold` ends when the activity has been recorded, or will not be. */
+/** `hold` ends once the activity is recorded, or will not be. */
 export type ActivityInput = MirrorInput & { activity: WantedActivity; hold: Hold }
 
-/** How mirroring an activity ended; `older`: the row holds a newer answer already; `absent`: the service no longer has it. */
+/** Outcome of mirroring an activity. `older`: the row already has a newer response. `absent`: the service no longer has the activity. */
 type ActivityResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older' | 'absent'
 
-/** An answer that is normalized and not recorded yet. */
+/** A normalized response that is not recorded yet. */
 export type FetchedActivity = {
   readonly activity: WantedActivity
   readonly detail: AnsweredDetail & { readonly samples: Samples }
   readonly drift: readonly Drift[]
 }
 
-/** The result of one activity of a batch, or the error that kept it from being recorded. */
+/** The outcome of one activity in a batch, or the error that prevented its recording. */
 type RecordedActivity = { activity: WantedActivity } & ({ result: ActivityResult } | { error: unknown })
 
-/** Fetches one activity and records the answer with all that is computed from it. Its failure is recorded on its row, and thrown. */
+/** Fetches one activity and records the response with all derived values. Records a failure in the activity's row, and throws it. */
 export async function mirrorActivity(
   deps: MirrorDeps,
   input: Omit<ActivityInput, 'hold'>,
@@ -54,9 +54,9 @@ export async function mirrorActivity(
 }
 
 /**
- * Fetches one activity (service document, endpoint 8) and normalizes the answer, for `recordActivities`. Fetches the summary of a known
- * activity first, and its samples only when the summary has changed. Records an activity as absent when neither the service nor its list
- * has it. Records a failure of the activity in its row, with the time of the next attempt, and throws it.
+ * Fetches one activity (service document, endpoint 8) and normalizes the response for `recordActivities`. For a known activity, fetches the
+ * summary first, and the samples only if the summary changed. Records an activity as absent if neither the service nor its list has it.
+ * Records a failure of the activity in its row, with the time of the next attempt, and throws it.
  */
 export async function fetchActivity(
   deps: MirrorDeps,
@@ -77,10 +77,9 @@ export async function fetchActivity(
 }
 
 /**
- * Records fetched activities in one transaction: row, samples, curve, raw document and a revision of what changed. When it
- * fails, each half is recorded in a transaction of its own, and so on, so that one that cannot be written does not keep the
- * others back. A failure is recorded on its row, with the time of the next attempt. Returns how each ended; when the database
- * is unreachable, all have the same error.
+ * Records fetched activities in one transaction: row, samples, curve, raw document, and a revision of the changes. If that fails, records each
+ * half in its own transaction, and so on, so that one that cannot be written does not block the others. Records each failure in the activity's
+ * row, with the time of the next attempt. Returns each outcome; if the database is unreachable, all have the same error.
  */
 export async function recordActivities(
   deps: MirrorDeps,
@@ -117,7 +116,7 @@ async function recordIfUnchanged(
   return true
 }
 
-/** Throws UnexpectedResponseError `poorer_answer` when the answer lacks mirrored values, see poorerActivity. */
+/** Throws UnexpectedResponseError `poorer_answer` if the response lacks mirrored values, see poorerActivity. */
 export async function assertNotPoorer(deps: MirrorDeps, { activity, detail }: FetchedActivity) {
   const isComparable = activity.sampleCount > 0 && detail.samples.count > 0
   const poorer = poorerActivity(activity, detail, {
@@ -127,7 +126,7 @@ export async function assertNotPoorer(deps: MirrorDeps, { activity, detail }: Fe
   if (poorer) throw poorer
 }
 
-/** Fetches one activity with its samples (service document, endpoint 8) and normalizes the answer; nothing is recorded. */
+/** Fetches one activity with its samples (service document, endpoint 8) and normalizes the response; records nothing. */
 export async function fetchWhole(
   deps: MirrorDeps,
   { account, activity, hold, signal }: ActivityInput,
@@ -140,7 +139,7 @@ export async function fetchWhole(
     const losses = drift.filter(({ field, kind }) => kind === 'range' || field === 'session_data.unix_time')
     deps.log.warn(
       { account: account.name, path, ...lost, drift: losses },
-      'values and samples that no column can hold are left out',
+      'left out values and samples that no column can hold',
     )
   }
   const isAwaiting = derived.samples.count === 0 && isYoung(activity, requestedAt)
@@ -158,7 +157,7 @@ export async function fetchWhole(
 }
 
 function isYoung({ startedAt, firstSeenAt }: WantedActivity, now: Date): boolean {
-  // One that is dated years ahead would be awaited for years.
+  // Counting from a start that is years ahead would mean waiting for years.
   const since = startedAt !== null && startedAt <= now && startedAt > firstSeenAt ? startedAt : firstSeenAt
   return now.getTime() - since.getTime() < SAMPLES_WITHIN_MS
 }
@@ -173,7 +172,7 @@ async function recordBatch(
   const recorded = await deps.store.transaction(async (tx) => {
     const results = await writeActivities(tx, details)
     await recordUploadsMirrored(tx, { activityIds: withSamples, mirroredAt: deps.now() })
-    // Drift comes last: all activities share its rows, so their locks must not be held during the COPY.
+    // Drift comes last: all activities share its rows, so their locks must not be held during COPY.
     await recordDrift(tx, 'activity/<id>', ...fetched.map(({ drift }) => drift))
     return results
   })

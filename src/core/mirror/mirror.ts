@@ -8,14 +8,14 @@ import type { RunTally } from '../store/runs.ts'
 import type { SamplesVacuum } from '../store/samples/vacuum.ts'
 import type { Store } from '../store/store.ts'
 
-/** What every use case of this room needs. */
+/** Dependencies of the mirror's use cases. */
 export type MirrorDeps = {
   store: Store
-  /** the endpoints that need a token, for one account */
+  /** returns the endpoints that need a token, for one account */
   serviceOf: (account: Account) => AccountService
-  /** the one list that needs no token */
+  /** fetches the only list that needs no token */
   listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) => Promise<Answer<WireWorkoutList>>
-  /** called in order when workouts were mirrored */
+  /** called in order after workouts were mirrored */
   onWorkouts: readonly OnWorkouts[]
   vacuum: SamplesVacuum
   log: Logger
@@ -24,15 +24,15 @@ export type MirrorDeps = {
   options: { historyStart: Date; lagMs: number; keepRaw: boolean }
 }
 
-/** Is told that the workout of the day or the saved workouts were mirrored. Returns whether its own work on them succeeded; a false counts as a failed item. */
+/** Called after the workout of the day or the saved workouts were mirrored. Returns whether its work succeeded; false is a failed item. */
 export type OnWorkouts = (account: Account, mirrored: 'day' | 'saved') => Promise<boolean>
 
 export type MirrorInput = { account: Account; signal?: AbortSignal | undefined }
 
-/** Rows changed, answers fetched, and items that could not be used and are named in the log. */
+/** Changed rows, fetched responses, and unusable items, which the log names. */
 export type MirrorCounts = Pick<RunTally, 'changed' | 'fetched' | 'failed'>
 
-/** Repeats `work` as long as it throws RateLimitedError, which is no failure: the pacer waits for the stated time. */
+/** Repeats `work` while it throws RateLimitedError, which is no failure: the pacer waits for the stated time. */
 export async function retryWhenRateLimited<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>) {
   for (;;) {
     try {

@@ -19,19 +19,19 @@ import { updateTimeZones } from './time-zones.ts'
 
 export const ACTIVITIES = 'activities'
 
-/** `bad` counts entries that cannot be read, and 1 for a list that is cut even in the smallest window. */
+/** `bad` counts unreadable entries, plus 1 if the list is cut even in the smallest window. */
 type PollResult = { listed: number; inserted: number; marked: number; bad: number }
 
-/** The end of every list: a head unit with a wrong clock dates its activities years ahead. The service keeps times in 64 bits. */
+/** End of every list window: a head unit with a wrong clock dates its activities years ahead. The service keeps times in 64 bits. */
 const FAR_DAY = new Date('2100-01-01T00:00:00Z')
 
-/** The service counts in whole seconds, and the document does not say whether `updated_from` itself is included. */
+/** Overlap of consecutive polls: the service counts whole seconds, and its document does not say whether `updated_from` is inclusive. */
 const NEWS_OVERLAP_MS = 2 * SECOND
 
 /**
- * Polls the activity list (service document, endpoint 9): lists what changed since the cursor minus the lag, over the whole
- * history, and in one transaction records the entries, marks them wanted and moves the cursor (see cursorAfter). Without a cursor it lists everything and compares that with its parts: the backfill is the first poll.
- * The cursor does not move while the list is incomplete.
+ * Polls the activity list (service document, endpoint 9): lists the whole history's changes since the cursor minus the lag. In one
+ * transaction, records the entries, marks them wanted and moves the cursor (see cursorAfter). Without a cursor, lists everything and compares
+ * it with its parts: the first poll is the backfill. The cursor stays while the list is incomplete.
  */
 export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Promise<PollResult> {
   const { account } = input
@@ -42,7 +42,7 @@ export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Prom
     const listing = await listSince(deps, input, known)
     tally.listed = listing.entries.length
     nameUnreadable(tally, listing)
-    // An incomplete list is one failure, however many windows are cut.
+    // An incomplete list is one failure, regardless of the number of cut windows.
     tally.failed += Math.min(1, listing.cut.length)
     const whenSame = await fetchWhenSame(deps, input, { ...known, listing })
     const marked = await deps.store.transaction(async (tx) => {
@@ -53,11 +53,11 @@ export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Prom
       if (kind === 'backfill' || (listing.cap !== null && listing.cap !== known.listCap)) {
         await recordListCap(tx, { ...key, listCap: listing.cap, checkedAt: requestedAt })
       }
-      // A cut list is listed again at the next poll. An entry that cannot be read is only logged, because without a path it
-      // cannot be fetched; holding the cursor for it would list and fetch everything again at every poll.
+      // The next poll repeats a cut list. An unreadable entry is only logged, because it cannot be fetched without a path; if it held the
+      // cursor back, every poll would list and fetch everything again.
       if (listing.cut.length > 0) return counts
       if (!knownUpTo) {
-        const message = 'the service sends no Date header; going by the clock of this machine'
+        const message = 'the service sends no Date header; using the clock of this machine'
         deps.log.warn({ account: account.name }, message)
       }
       const updatedFrom = cursorAfter(listing)
@@ -76,9 +76,9 @@ export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Prom
 }
 
 /**
- * Returns the time up to which changes are mirrored after a list: of its request, by the smaller of the service's clock and ours. The Date
- * header may be that of a proxy whose clock runs ahead of the one that dates changes. It is at most a day before the Date header, so that a
- * clock of this machine that is wrong by years lists the changes of a day again; without a header, a day before the request.
+ * Returns the time up to which a list has all changes: the time of its request by the earlier of the service's clock and ours, because the
+ * Date header may come from a proxy with a fast clock. Returns at most a day before the Date header: if our clock is years behind, only a day
+ * of changes is listed again. Without the header, returns a day before the request.
  */
 function cursorAfter({ knownUpTo, requestedAt }: Pick<Listing, 'knownUpTo' | 'requestedAt'>): Date {
   const ours = requestedAt.getTime()
@@ -86,26 +86,29 @@ function cursorAfter({ knownUpTo, requestedAt }: Pick<Listing, 'knownUpTo' | 're
   return new Date(Math.max(theirs - DAY, knownUpTo ? Math.min(theirs, ours) : 0))
 }
 
-/** The window of every list: from the first day that is mirrored to a far day. */
+/** Returns the window of every list: from the start of the mirrored history to a distant day. */
 export function historyWindow({ options }: MirrorDeps): Window {
   return { from: options.historyStart, to: FAR_DAY }
 }
 
-/** Logs that the service cuts the list, and unreadable entries. */
+/** Logs a cut list and unreadable entries. */
 export function logListing(deps: MirrorDeps, account: Account, listing: Listing, capBefore: number | null) {
   const { bad, cap, cut } = listing
   const about = { account: account.name }
   if (cap !== null && cap !== capBefore)
-    deps.log.warn({ ...about, cap }, 'the service cuts its lists; asking for smaller windows from now on')
+    deps.log.warn({ ...about, cap }, 'the service cuts its lists; using smaller windows from now on')
   if (cut.length > 0)
-    deps.log.error({ ...about, cap, windows: cut.slice(0, 5) }, 'lists that are cut in the smallest window')
-  if (bad.length > 0) deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'list entries that cannot be read')
+    deps.log.error(
+      { ...about, cap, windows: cut.slice(0, 5) },
+      'the service cuts lists even in the smallest window',
+    )
+  if (bad.length > 0) deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'unreadable list entries')
 }
 
-/** The most entries that are named. */
+/** Maximum number of entries that are named. */
 const MAX_NAMED = 5
 
-/** Counts the entries that cannot be read as failed, and names them in the run. */
+/** Counts unreadable entries as failed, and names them in the run. */
 export function nameUnreadable(tally: RunTally, { bad }: Listing): void {
   if (bad.length === 0) return
   const more = bad.length > MAX_NAMED ? `, and ${bad.length - MAX_NAMED} more` : ''
@@ -123,21 +126,20 @@ async function listSince(
   const { lagMs } = deps.options
   const updatedFrom = new Date(cursor.updatedFrom.getTime() - lagMs)
   const listing = await listChanges(deps, { ...query, updatedFrom }, listCap)
-  // With a clock that went back by less than the lag, the times of new changes are still in the listed span.
+  // If the clock went back by less than the lag, the listed span still covers new changes.
   if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= lagMs / 2)
     return { ...listing, whole: false }
   deps.log.warn(
     { account: input.account.name },
-    "the service's clock went back; asking for the whole list again",
+    "the service's clock went back; requesting the whole list again",
   )
   return { ...(await listChanges(deps, { ...query, updatedFrom: undefined }, listCap)), whole: true }
 }
 
 /**
- * Decides which unchanged entries are fetched again. Within the lag the same ones are listed at every poll, and an entry does
- * not tell when its activity was updated. One more list (endpoint 9), from the cursor without the lag, names those that changed
- * since the last poll: these are fetched at once. The others are fetched again with growing pauses, because a change may be
- * dated before the cursor and listed after it.
+ * Decides which unchanged entries are refetched. Within the lag every poll lists the same entries, and an entry does not say when its activity
+ * was updated. One more list (endpoint 9), from the cursor without the lag, names the entries changed since the last poll; they are fetched at
+ * once. The others are fetched with growing pauses, because a change may be dated before the cursor but listed after it.
  */
 async function fetchWhenSame(
   deps: MirrorDeps,
@@ -145,7 +147,7 @@ async function fetchWhenSame(
   { cursor, listing }: ListProgress & { listing: Listing & { whole: boolean } },
 ): Promise<WhenSame> {
   if (!cursor || listing.whole || listing.cap !== null || listing.entries.length === 0) return 'fetch'
-  // The last poll, by the clock of the Date header.
+  // The time of the last poll by the Date header's clock.
   const behindMs = (listing.knownUpTo ?? listing.requestedAt).getTime() - cursorAfter(listing).getTime()
   const updatedFrom = new Date(cursor.updatedFrom.getTime() + behindMs - NEWS_OVERLAP_MS)
   const window = historyWindow(deps)
@@ -155,8 +157,8 @@ async function fetchWhenSame(
 }
 
 /**
- * Computes how far the service's clock went back since the cursor moved, in ms: the larger of the distance behind the cursor
- * and the distance by the database's clock, which still shows it after a long pause between polls.
+ * Returns how far the service's clock went back since the cursor moved, ms: the larger of the distance behind the cursor and the distance by
+ * the database's clock, which still shows it after a long pause between polls.
  */
 function wentBackMs(cursor: Cursor, knownUpTo: Date): number {
   const ahead = (service: Date, ours: Date) => service.getTime() - ours.getTime()

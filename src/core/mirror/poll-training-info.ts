@@ -20,7 +20,7 @@ import type { MirrorCounts, MirrorDeps, MirrorInput } from './mirror.ts'
 
 const TRAINING_INFO = 'training_info'
 
-/** Mirrors signature, status and loads (endpoint 3), then the workout of the day. One request when nothing has changed. */
+/** Mirrors signature, status and loads (endpoint 3), then the workout of the day. Takes one request if nothing changed. */
 export async function mirrorTrainingInfo(deps: MirrorDeps, input: MirrorInput): Promise<MirrorCounts> {
   const { changed } = await pollTrainingInfo(deps, input)
   const ofDay = await mirrorWorkoutOfDay(deps, input)
@@ -28,8 +28,8 @@ export async function mirrorTrainingInfo(deps: MirrorDeps, input: MirrorInput): 
 }
 
 /**
- * Polls training info (service document, endpoint 3) and records a row when it has changed; `changed` is 1 then. Throws
- * UnexpectedResponseError `poorer_answer` and records nothing when it lacks a whole part that the last row has.
+ * Polls training info (service document, endpoint 3) and records a row if it changed; `changed` is then 1. Throws UnexpectedResponseError
+ * `poorer_answer` and records nothing if it lacks a whole part that the last row has.
  */
 export async function pollTrainingInfo(deps: MirrorDeps, input: MirrorInput): Promise<RunTally> {
   const { accountId, name } = input.account
@@ -57,15 +57,14 @@ export async function pollTrainingInfo(deps: MirrorDeps, input: MirrorInput): Pr
 }
 
 const FORMATS: readonly WorkoutFormat[] = ['erg', 'zwo']
-/** A file is fetched again after this time even when no input that we know of has changed. */
+/** How long a file is kept before it is refetched even if its workout and signature have not changed. */
 const FRESH_FOR_MS = DAY
 
 type Counts = { fetched: number; failed: number }
 
 /**
- * Mirrors the workout of the day that the newest training info names: both files into SQL (service document, endpoints 3
- * and 4); then `onWorkouts` is called, also without a workout of the day. A file is fetched again only when the workout or the signature
- * has changed or a day has passed.
+ * Mirrors both files of the workout of the day that the newest training info names (service document, endpoints 3 and 4), then calls
+ * `onWorkouts`, even if there is no workout. Refetches a file only if the workout or the signature changed, or after a day.
  */
 async function mirrorWorkoutOfDay(deps: MirrorDeps, input: MirrorInput): Promise<Counts> {
   const { accountId } = input.account
@@ -85,7 +84,7 @@ async function mirrorWorkoutOfDay(deps: MirrorDeps, input: MirrorInput): Promise
   return counts
 }
 
-/** Returns the workout in a training info: `none` when there is none today, undefined when the fields are missing. */
+/** Returns the workout in a training info: `none` if there is none today, undefined if the fields are missing. */
 export function workoutOf(info: TrainingInfo | undefined): { workoutId: string } | 'none' | undefined {
   if (info?.wotdType?.toLowerCase() === 'none') return 'none'
   return info?.wotdType != null && info.wotdWorkoutId ? { workoutId: info.wotdWorkoutId } : undefined
@@ -112,7 +111,7 @@ async function findDueFormats(deps: MirrorDeps, info: TrainingInfo): Promise<Wor
   })
 }
 
-/** Fetches one format; a failure is logged and counted and does not stop the other format. */
+/** Fetches one format. A failure is logged and counted, and does not stop the other format. */
 async function fetchFile(
   deps: MirrorDeps,
   { account, signal }: MirrorInput,

@@ -39,14 +39,13 @@ import {
 import type { MirrorCounts, MirrorDeps, MirrorInput } from './mirror.ts'
 import { pollTrainingInfo } from './poll-training-info.ts'
 
-/** An empty list is accepted when it held at most this many workouts before. */
+/** Maximum number of workouts before an empty list that is accepted at once. */
 const EMPTY_ALLOWED = 2
 
 /**
- * Mirrors both workout lists (service document, endpoints 5 and 6), then the definitions of the workouts in them (endpoint 7),
- * and then calls `onWorkouts`.
- * With `failedBefore` a workout that failed since is left out. RejectedError and UnexpectedResponseError of one list stop neither the other list nor the definitions; the first of them is
- * thrown at the end. Other errors, such as an outage or a rejected login, are thrown at once.
+ * Mirrors both workout lists (service document, endpoints 5 and 6), then the definitions of their workouts (endpoint 7), then calls
+ * `onWorkouts`. With `failedBefore`, skips workouts that failed since then. RejectedError or UnexpectedResponseError of one list stops neither
+ * the other list nor the definitions; the first is thrown at the end. Other errors, such as an outage or a rejected login, are thrown at once.
  */
 export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Promise<MirrorCounts> {
   const { accountId, baseUrl } = input.account
@@ -106,20 +105,19 @@ async function pollList(
       const gone = present.filter((path) => !listed.has(path))
       const sizes = { before: present.length, gone: gone.length, listed: listed.size + bad.length }
       if (isShrunken({ ...sizes, emptyAllowed: EMPTY_ALLOWED })) {
-        const message = `the list of the service lacks ${gone.length} of ${present.length} workouts; nothing is changed until the service has sent such lists for three days`
+        const message = `the service's list lacks ${gone.length} of ${present.length} workouts; musette changes nothing until the service has sent such lists for three days`
         const error = new UnexpectedResponseError('list_shrunken', message)
         await assertAccepted(tx, { accountId, resource, now: deps.now(), error })
       }
       await recordDrift(tx, resource, drift)
       const changed = await upsertWorkouts(tx, { owner, entries, listedAt: requestedAt })
-      // With entries that cannot be read no workout is recorded as absent: they may be the missing ones.
+      // With unreadable entries no workout is recorded as absent, because they may be the missing workouts.
       const paths = bad.length > 0 ? [] : gone
       return { changed, absent: await recordWorkoutsAbsent(tx, { owner, paths, absentSince: requestedAt }) }
     })
     Object.assign(tally, counts)
     const about = { account: name, resource }
-    if (bad.length > 0)
-      deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'workout list entries that cannot be read')
+    if (bad.length > 0) deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'unreadable workout list entries')
     deps.log[counts.changed + counts.absent > 0 ? 'info' : 'debug'](
       { ...about, listed: tally.listed, ...counts },
       'workout list polled',
@@ -133,9 +131,9 @@ const DEFINITIONS = 'workout_definitions'
 type WorkoutsInput = MirrorInput & { failedBefore?: Date | undefined }
 
 /**
- * Mirrors the definitions of the listed workouts, resolved for the rider (service document, endpoint 7): of those never resolved, and of
- * those whose entry or rider's signature has changed. One that fails is counted, logged and marked in its row; it keeps its sets and is
- * fetched again at the next run, with `failedBefore` when it failed before that time. An outage ends the run.
+ * Mirrors the definitions of the listed workouts, resolved for the rider (service document, endpoint 7), that were never resolved or whose
+ * entry or rider's signature changed. A failure is counted, logged and recorded in the row, which keeps its sets. The next run retries it, or
+ * with `failedBefore` only if it failed before then. An outage ends the run.
  */
 async function mirrorDefinitions(deps: MirrorDeps, input: WorkoutsInput): Promise<RunTally> {
   const { accountId, baseUrl } = input.account
@@ -176,7 +174,7 @@ async function mirrorDefinitions(deps: MirrorDeps, input: WorkoutsInput): Promis
 function isStale(state: DefinitionState, signature: Signature): boolean {
   if (!state.resolvedAt) return true
   if (state.changedAt && state.changedAt > state.resolvedAt) return true
-  // Without a signature a change is unknown.
+  // Without a signature, a change cannot be seen.
   const isKnown = Object.values(signature).some((value) => value !== null)
   return isKnown && !isSameSignature(state.signature, signature)
 }

@@ -15,18 +15,18 @@ import { inHalves, isDatabaseUnreachable } from './failures.ts'
 import type { MirrorDeps } from './mirror.ts'
 import { updateRoutes } from './routes.ts'
 
-/** Stored bytes that one batch reads, about 40,000 samples: each transaction and each COPY has a fixed cost. */
+/** Stored bytes per batch, about 40,000 samples: each transaction and each COPY has a fixed cost. */
 const BATCH_BYTES = 3_500_000
-/** Activities that one batch holds at most, with few samples or none. */
+/** Maximum activities per batch, for activities with few or no samples. */
 const MAX_BATCH_ACTIVITIES = 10
-/** Batches at a time: while Postgres writes one, the next ones are read. */
+/** Concurrent batches: while Postgres writes one, the next ones are read. */
 const BATCHES_AT_ONCE = 4
-/** Stored bytes of these batches: of rides of 24 hours one or two at a time. */
+/** Maximum stored bytes in all concurrent batches: one or two rides of 24 hours. */
 const BYTES_AT_ONCE = 10_000_000
 
 type RebuildDeps = Pick<MirrorDeps, 'store' | 'vacuum' | 'log'>
 
-/** How the rebuild of an activity ended; `newer`: its answer was replaced or removed meanwhile, and nothing was written. */
+/** Outcome of rebuilding an activity. `newer`: its response was replaced or removed meanwhile, and nothing was written. */
 export type RebuildEnd = { item: RebuildItem } & (
   | { result: 'rebuilt'; samples: number }
   | { result: 'newer' }
@@ -34,10 +34,9 @@ export type RebuildEnd = { item: RebuildItem } & (
 )
 
 /**
- * Renews all values derived from the stored answers of activities, without the service, by the functions of `mirrorActivity`. `items` are
- * in ascending order of their ids. `onEnds` gets the results of each batch, and the id up to which all items are done. An activity that
- * cannot be rebuilt is logged, and the others continue. Throws TransientError when the database is unreachable, and the signal's reason;
- * committed batches stay.
+ * Derives all values of activities again from their stored responses, without the service, with the functions of `mirrorActivity`. `items` are
+ * sorted by id. `onEnds` gets the results of each batch, and the id up to which all items are done. An activity that cannot be rebuilt is
+ * logged, and the others continue. Throws TransientError if the database is unreachable, and the signal's reason; committed batches stay.
  */
 export async function rebuildActivities(
   deps: RebuildDeps,
@@ -90,7 +89,7 @@ async function rebuildBatch(deps: RebuildDeps, items: readonly RebuildItem[]): P
     const document = documents.get(activityId)
     return document && { document, body: await unpackDocument(document, DEFAULT_MAX_BODY_BYTES) }
   })
-  // Each is awaited below, after those before it are parsed.
+  // Each body is awaited below, after the bodies before it are parsed.
   for (const body of bodies) body.catch(() => undefined)
   const ends: RebuildEnd[] = []
   const derived: Array<{ item: RebuildItem; detail: StoredDetail }> = []
@@ -102,13 +101,13 @@ async function rebuildBatch(deps: RebuildDeps, items: readonly RebuildItem[]): P
     } catch (error) {
       ends.push(failed(deps, item, error))
     }
-    // Another batch is being written at this moment and needs the main thread now and then.
+    // Another batch is being written meanwhile and needs the main thread.
     await nextTurn()
   }
   return [...ends, ...(await record(deps, derived))]
 }
 
-/** Derives from a stored answer what its activity's rows are made of. Throws UnexpectedResponseError when it cannot be read. */
+/** Derives an activity's rows from a stored response. Throws UnexpectedResponseError if the response cannot be read. */
 export function derive(
   { activityId, path }: Pick<RebuildItem, 'activityId' | 'path'>,
   body: Buffer,
@@ -128,7 +127,7 @@ async function record(
   const ends: RebuildEnd[] = []
   for (const [index, { item, detail }] of derived.entries()) {
     const result = recorded[index]?.result
-    // By itself it waits for the row, and reads its document again.
+    // Alone, it waits for the row and reads its document again.
     if (result === 'locked') ends.push(...(await rebuildBatch(deps, [item])))
     else if (result === 'written') ends.push({ item, result: 'rebuilt', samples: detail.samples.count })
     else ends.push({ item, result: 'newer' })
@@ -144,9 +143,9 @@ function failed({ log }: RebuildDeps, item: RebuildItem, error: unknown): Rebuil
 }
 
 /**
- * Derives anew what activities have of their samples (main run, power curve, seconds in zones, measures) where an older version left
- * it out or computed it otherwise, from the samples in the database: without the service, and without a stored answer. One transaction for each activity.
- * Then finds routes. Returns how many it completed; throws TransientError when the database is unreachable, and the signal's reason.
+ * Derives values from activities' stored samples (main run, power curve, seconds in zones, measures) if an older version omitted them or
+ * computed them differently. Needs neither the service nor a stored response. Uses one transaction per activity, then finds routes. Returns
+ * how many activities it completed. Throws TransientError if the database is unreachable, and the signal's reason.
  */
 export async function completeMeasures(
   { store, log }: Omit<RebuildDeps, 'vacuum'>,
@@ -177,8 +176,8 @@ export async function completeMeasures(
 }
 
 /**
- * Fits `form_constants` anew, of some accounts or all, where loads of activities have changed. One of which nothing is fetched is left
- * without: its reason would be that of a rider with few activities until the first fetches end.
+ * Fits `form_constants` again if activities' loads changed, for some accounts or all. Skips accounts without fetched activities: until the
+ * first fetches end, the recorded reason would be a lack of activities.
  */
 export async function fitForms(
   { store }: Pick<RebuildDeps, 'store'>,

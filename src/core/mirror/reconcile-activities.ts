@@ -18,25 +18,24 @@ import { type Listing, listChanges, listEverything } from './list-activities.ts'
 import type { MirrorDeps, MirrorInput } from './mirror.ts'
 import { ACTIVITIES, historyWindow, logListing, nameUnreadable } from './poll-activities.ts'
 
-/** An accepted upload appears in the list when the service has analysed it: within minutes, in rare cases days. */
+/** How long an accepted upload may be missing from the list: the service analyses it within minutes, rarely days. */
 const UNLISTED_FOR_MS = 7 * DAY
 
 export type ReconcileResult = { listed: number; inserted: number; marked: number; absent: number }
 
 type ReconcileInput = MirrorInput & {
-  /** accepts the list even when most of the activities are missing in it */
+  /** accepts the list even if most activities are missing from it */
   acceptRemovals?: boolean
-  /** compares the list with its halves only, as a poll does */
+  /** compares the list only with its halves, like a poll */
   isQuick?: boolean
 }
 
 /**
- * Compares the whole list (service document, endpoint 9) with the mirror, in one transaction: an activity that the list lacks
- * becomes absent; one that the mirror lacks, that has come back or that is listed differently becomes wanted. The cursor does
- * not move. Beside entries that cannot be read, an activity becomes absent only when the service answers that it does not have it: each
- * entry may be that of an activity that seems to be missing. Throws UnexpectedResponseError and changes nothing when the list cannot be
- * trusted: it has parts that are always cut (`list_cut`), or lacks too much of the mirror (`list_shrunken`, or with entries that cannot be
- * read `list_unreadable`).
+ * Compares the whole list (service document, endpoint 9) with the mirror in one transaction. An activity that the list lacks becomes absent;
+ * one that the mirror lacks, that came back or that is listed differently becomes wanted. The cursor does not move. If the list has unreadable
+ * entries, an activity becomes absent only if the service answers that it does not have it, because any such entry may be the missing
+ * activity. Throws UnexpectedResponseError and changes nothing if the list cannot be trusted: parts are always cut (`list_cut`), or it lacks
+ * too much of the mirror (`list_shrunken`; with unreadable entries `list_unreadable`).
  */
 export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInput): Promise<ReconcileResult> {
   const { account } = input
@@ -84,8 +83,8 @@ export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInpu
 }
 
 /**
- * Records an activity as absent when the service no longer knows it (404) and the list does not name it either; tells whether it did.
- * A list that cannot be had or trusted is named in the log, and the activity stays. Throws the signal's reason and database errors.
+ * Records an activity as absent if neither the service (404) nor the list knows it; reports whether it did. If the list cannot be fetched or
+ * trusted, logs it and keeps the activity. Throws the signal's reason and database errors.
  */
 export async function recordIfGone(
   deps: MirrorDeps,
@@ -110,7 +109,7 @@ export async function recordIfGone(
   return isAbsent()
 }
 
-/** Fetches these activities to find out which the service does not have any more, by one request for each (endpoint 8). */
+/** Returns which of these activities the service no longer has; takes one request for each (endpoint 8). */
 async function fetchGone(deps: MirrorDeps, input: MirrorInput, removed: readonly KnownActivity[]) {
   const gone = new Set<number>()
   for (const { activityId, path } of removed) {
@@ -132,14 +131,14 @@ function assertWhole(account: Account, { cut }: Listing): void {
 function distrusted({ name }: Account, code: string, reason: string): UnexpectedResponseError {
   return new UnexpectedResponseError(
     code,
-    `account "${name}" could not be compared with the service: ${reason}, so nothing was changed; it is tried again by itself`,
+    `account "${name}" could not be compared with the service: ${reason}; nothing was changed, and musette retries by itself`,
   )
 }
 
 /**
- * Selects the activities that a whole list of `window` no longer names. `before` is the mirror's state before the list was
- * requested: an activity that was listed or wanted since is not removed by it. Neither is one that starts outside of the window,
- * nor a recent upload that no list has named yet, unless the service has answered that it does not exist.
+ * Selects the activities that a whole list of `window` no longer names. `before` is the mirror's state before the list was requested: an
+ * activity that was listed or wanted since is kept. So is one that starts outside the window, and a recent upload that was never listed,
+ * unless the service answered that it does not exist.
  */
 function selectRemoved(input: {
   before: readonly KnownActivity[]
@@ -164,7 +163,7 @@ function selectRemoved(input: {
   return { present: present.length, removed }
 }
 
-/** Throws UnexpectedResponseError, `list_shrunken` with the command that accepts the list, when it lacks too many activities. */
+/** Throws UnexpectedResponseError if the list lacks too many activities; `list_shrunken` names the command that accepts the list. */
 function assertPlausible(
   account: Account,
   { entries, bad }: Listing,
@@ -176,7 +175,7 @@ function assertPlausible(
     throw distrusted(account, 'list_unreadable', `${bad.length} entries of the list cannot be read`)
   throw new UnexpectedResponseError(
     'list_shrunken',
-    `account "${account.name}": ${gone} of ${present} activities are missing in the list of the ` +
+    `account "${account.name}": ${gone} of ${present} activities are missing from the list of the ` +
       `service, so nothing was changed; if they are really gone, run: ${commandFor('sync', account.name)} --full --accept-removals`,
   )
 }

@@ -1,7 +1,7 @@
 import { compareTracks, decodePoints } from '../normalize/track.ts'
 import type { MirrorDeps } from './mirror.ts'
 
-/** Finds the route of each activity that has none yet or another track, in a transaction each: a stopped call can be repeated. Throws the signal's reason. */
+/** Finds the routes of activities that have none yet or a changed track, one per transaction, so it can resume. Throws the signal's reason. */
 export async function updateRoutes({ store, log }: Pick<MirrorDeps, 'store' | 'log'>, signal?: AbortSignal) {
   let found = 0
   const findNext = () =>
@@ -20,5 +20,5 @@ export async function updateRoutes({ store, log }: Pick<MirrorDeps, 'store' | 'l
     signal?.throwIfAborted()
     found++
   }
-  if (found > 0) log.info({ activities: found }, 'the routes of activities were found')
+  if (found > 0) log.info({ activities: found }, 'found the routes of activities')
 }

@@ -23,25 +23,25 @@ type PassCounts = {
   fetched: number
   unchanged: number
   absent: number
-  /** activities whose last answer was unusable, in this pass or earlier, and unreadable list entries */
+  /** activities whose last response was unusable, in this pass or earlier, and unreadable list entries */
   failed: number
-  /** known changes that are not mirrored yet, such as samples that the service has not computed */
+  /** known changes that are not mirrored yet, such as samples that the service has not computed yet */
   pending: number
-  /** the message of the first failure of this pass */
+  /** the message of this pass's first failure */
   reason?: string
 }
 
 type PassInput = FetchWantedInput & {
   /** also compares the whole list with the mirror */
   full?: boolean
-  /** accepts the list even when most of the activities are missing in it */
+  /** accepts the list even if most activities are missing from it */
   acceptRemovals?: boolean
 }
 
 /**
- * Mirrors the activities of an account in one pass without a queue: polls the list, with `full` reconciles, fetches every wanted activity,
- * newest first, until none is due, and finds their time zones. A list that reconcile refuses is logged and counted as failed, and the pass
- * continues; an outage ends it.
+ * Mirrors an account's activities in one pass without a queue: polls the list, reconciles if `full`, fetches every wanted activity that is
+ * due, newest first, and finds time zones. A list that reconcile refuses is logged and counted as failed, and the pass continues. An outage
+ * ends the pass.
  */
 export async function syncActivities(deps: MirrorDeps, input: PassInput): Promise<PassCounts> {
   const { accountId } = input.account
@@ -73,12 +73,12 @@ async function reconcile(deps: MirrorDeps, input: PassInput): Promise<ReconcileR
   }
 }
 
-/** The activities to fetch again: of these paths, or from the day `since` (as midnight UTC) on. */
+/** Which activities to fetch again: those with these paths, or all from the day `since` on (midnight UTC). */
 export type ResyncChoice = { paths: readonly string[] } | { since: Date }
 
 /**
- * Marks activities to be fetched again with their samples and rewritten, then fetches every wanted activity. Throws
- * ConfigError `unknown_activity` and marks nothing when a path is not mirrored or is absent.
+ * Marks activities to be fetched again with their samples and rewritten, then fetches every wanted activity. Throws ConfigError
+ * `unknown_activity` and marks nothing if a path is not mirrored or is absent.
  */
 export async function resyncActivities(
   deps: MirrorDeps,
@@ -99,26 +99,26 @@ export async function resyncActivities(
   return { marked: marked.length, ...counts }
 }
 
-/** Makes the error for paths that a person named and that an account does not have. */
+/** Makes the error for paths that a person named but the account does not have. */
 export function unknownActivity(account: string, paths: readonly string[]): ConfigError {
   return new ConfigError(
     'unknown_activity',
     `account "${account}" has no activity ${paths.slice(0, 5).join(', ')} that the service lists; ` +
-      'the paths are in: musette sql "select path from training.activities where absent_since is null"',
+      'to list the paths, run: musette sql "select path from training.activities where absent_since is null"',
   )
 }
 
-/** How many wanted activities are read from the table at once. */
+/** Wanted activities read from the table at once. */
 const PAGE_SIZE = 500
-/** How often a long pass logs its progress. */
+/** How often a long pass logs its progress, ms. */
 const PROGRESS_EVERY_MS = 30 * SECOND
-/** Samples that one batch holds before it is recorded: each transaction and each COPY has a fixed cost. */
+/** Samples in a batch before it is recorded: each transaction and each COPY has a fixed cost. */
 const BATCH_SAMPLES = 40_000
-/** The most unrecorded samples of all workers, so that more workers need no more memory. */
+/** Maximum unrecorded samples of all workers together, so that more workers need no more memory. */
 const MAX_UNRECORDED_SAMPLES = 160_000
-/** Activities that one batch holds at most, with few samples or none. */
+/** Maximum activities per batch, for activities with few or no samples. */
 const MAX_BATCH_ACTIVITIES = 10
-/** A batch waits this long for the next answer before it is recorded, so that a slow answer does not delay the writing. */
+/** How long a batch waits for the next response before it is recorded, ms, so that a slow response does not delay the writing. */
 const BATCH_WAIT_MS = 250
 
 export type Progress = { done: number; total: number; failed: number }
@@ -131,12 +131,12 @@ type FetchWantedInput = {
 }
 
 type FetchResult = 'fetched' | 'unchanged' | 'failed' | 'absent'
-/** Activities by result; `absent`: the service no longer has them; `reason` is the message of the first failure. */
+/** Activities by outcome. `absent`: the service no longer has them. `reason` is the message of the first failure. */
 export type FetchCounts = Record<FetchResult, number> & { reason?: string }
 
 /**
- * Fetches every wanted activity that is due, newest first, `concurrency` at a time; its counts are in `sync_runs` too. An activity that
- * fails is counted and named in the log, and the others go on; an outage ends the pass with the TransientError.
+ * Fetches every wanted activity that is due, newest first, `concurrency` at a time, and records the counts in `sync_runs`. A failed activity
+ * is counted and logged, and the others continue. An outage ends the pass with the TransientError.
  */
 export async function fetchWanted(deps: MirrorDeps, input: FetchWantedInput): Promise<FetchCounts> {
   const { accountId } = input.account
@@ -175,16 +175,16 @@ export async function fetchWanted(deps: MirrorDeps, input: FetchWantedInput): Pr
 }
 
 async function findDue(deps: MirrorDeps, accountId: number, seen: ReadonlySet<number>) {
-  // The page includes what this pass has tried already, which is left out below.
+  // The page includes activities that this pass already tried; they are removed below.
   const limit = PAGE_SIZE + seen.size
   const wanted = await deps.store.read((tx) => findWanted(tx, { accountId, limit, now: deps.now() }))
   return wanted.filter((activity) => !seen.has(activity.activityId))
 }
 
 /**
- * Fetches activities in their order, `concurrency` at a time, and records them in batches. An activity that fails is counted
- * and named in the log, and the others go on; an outage ends it with the TransientError. Answers that have been fetched are
- * recorded in any case. `count` is called once for each activity that is done with, with the error when it failed.
+ * Fetches activities in order, `concurrency` at a time, and records them in batches. A failed activity is counted and logged, and the others
+ * continue. An outage ends it with the TransientError. Responses already fetched are always recorded. Calls `count` once for each finished
+ * activity, with the error if it failed.
  */
 async function fetchAll(
   deps: MirrorDeps,
@@ -204,7 +204,7 @@ async function fetchAll(
 
   const fail = async (step: keyof typeof failedInARow, activity: WantedActivity, error: unknown) => {
     if (isAbort(error, signal) || error instanceof CredentialsRejectedError) throw error
-    // A batch that could not be recorded is one failure, though each of its activities has the error.
+    // A batch that could not be recorded is one failure, although each of its activities has the error.
     if (error instanceof TransientError && error !== lastError) failedInARow[step]++
     lastError = error
     if (failedInARow[step] >= OUTAGE_AFTER) {
@@ -241,7 +241,7 @@ async function fetchAll(
   }
 
   const work = async (index: number, batch: FetchedActivity[]) => {
-    // The first batches differ in size from worker to worker, so that the workers do not all record at the same time.
+    // Each worker's first batch has a different size, so that the workers do not all record at the same time.
     let enough = (fullBatch * (index + 1)) / concurrency
     for (const activity of queue) {
       signal.throwIfAborted()
@@ -274,7 +274,7 @@ async function fetchAll(
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-/** Paths from the end, the middle and the beginning: neighbours of an activity that fails often fail for the same reason. */
+/** Returns paths from the end, the middle and the start, because neighbours of a failed activity often fail for the same reason. */
 function spread(activities: readonly WantedActivity[]): string[] {
   const places = [activities.length - 1, Math.floor(activities.length / 2), 0]
   return [...new Set(places)].flatMap((place) => activities[place]?.path ?? [])

@@ -9,15 +9,15 @@ import { findZoneFacts, recordZones } from '../store/activities/zone-rows.ts'
 import { findChangedAccounts } from '../store/feed/change-rows.ts'
 import type { MirrorDeps } from './mirror.ts'
 
-/** Activities of one transaction, so that none holds many rows for long. */
+/** Activities per transaction, so that none holds many row locks for long. */
 const BATCH = 500
 
 type Deps = Pick<MirrorDeps, 'store' | 'log'>
 
 /**
- * Finds the time zone of each activity of an account from what is stored, and records those that differ with their wall clocks; the
- * instants stay. An activity that another process rewrites meanwhile is left to the next call. With `everyPlace`, zones that a
- * position gave earlier are looked up again. Returns how many rows changed.
+ * Finds the time zones of an account's activities from stored data, and records changed zones with their local times; the instants stay.
+ * Leaves an activity that another process rewrites meanwhile to the next call. With `everyPlace`, looks up zones again that came from a
+ * position. Returns how many rows changed.
  */
 export async function updateTimeZones(
   { store, log }: Deps,
@@ -33,11 +33,11 @@ export async function updateTimeZones(
   for (let start = 0; start < changes.length; start += BATCH)
     changed += await store.transaction((tx) => recordZones(tx, changes.slice(start, start + BATCH)))
   if (changed > 0)
-    log.info({ account: account.name, activities: changed }, 'the time zones of activities were found')
+    log.info({ account: account.name, activities: changed }, 'found the time zones of activities')
   return changed
 }
 
-/** Finds the time zones of the activities of some accounts or all, as updateTimeZones does. */
+/** Finds the time zones of some or all accounts' activities, like updateTimeZones. */
 export async function updateAllTimeZones(
   deps: Deps,
   accounts?: readonly Pick<Account, 'accountId'>[],
@@ -47,8 +47,8 @@ export async function updateAllTimeZones(
 }
 
 /**
- * Sets the time zone of a rider's home, an IANA name, or clears it with null, and finds the time zones of the activities anew.
- * Returns how many of them changed. Throws ConfigError `bad_timezone` for a zone that the database does not know.
+ * Sets a rider's home time zone (an IANA name), or clears it if null, and finds the activities' time zones again. Returns how many activities
+ * changed. Throws ConfigError `bad_timezone` for a zone that the database does not know.
  */
 export async function recordHome(
   deps: Deps,

@@ -79,7 +79,7 @@ export function describeForeign(
   const whose =
     owner.identity === identity
       ? 'another database with the same identity (one is a copy of the other, or was restored from its backup)'
-      : `another musette database (identity ${owner.identity})`
+      : `another database (identity ${owner.identity})`
   const found = `${dir} is used by ${whose}, so this database leaves it alone; choose another folder or, if that database no longer runs, hand the folder over`
   return { found, run }
 }

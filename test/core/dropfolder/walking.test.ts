@@ -43,7 +43,7 @@ describe('the scan', () => {
     expect(rig.imported.map((file) => file.relativePath).sort()).toEqual(taken.sort())
     const reported = rig.report().map(({ code, relativePath }) => `${code} ${relativePath}`)
     expect(reported.sort()).toEqual(waiting.map((name) => `unfinished_name ${name}`).sort())
-    const reasons = rig.report().map(({ reason }) => reason.split(' names')[0])
+    const reasons = rig.report().map(({ reason }) => reason.split(' uses')[0])
     expect(reasons.sort()).toEqual(['Chrome', 'Firefox', 'OneDrive', 'Resilio Sync', 'Syncthing'])
     await rename(join(rig.dir, 'a.fit.part'), join(rig.dir, 'a.fit'))
     await rig.folder.scan()
@@ -83,7 +83,9 @@ describe('the scan', () => {
     for (const [name, reason] of expected)
       expect(rig.report().find(({ relativePath }) => relativePath === name)?.reason).toContain(reason)
     expect(rig.report().find(({ relativePath }) => relativePath.startsWith('anna'))?.account).toBe('anna')
-    expect(rig.warnings()).toEqual([expect.stringMatching(/ is not taken: .*; 7 more: musette status$/)])
+    expect(rig.warnings()).toEqual([
+      expect.stringMatching(/ is not imported: .*; 7 more, run: musette status$/),
+    ])
     for (const [name] of expected) await rm(join(rig.dir, name), { force: true })
     await rig.folder.scan()
     expect(rig.report()).toEqual([])

@@ -17,7 +17,7 @@ describe('the mirror of the activities', () => {
   })
   afterEach(() => rig.close())
 
-  /** The mirror, with something done after each answer with samples. */
+  /** A mirror that calls `after` on each response with samples. */
   const mirrorWith = (
     after: (answers: number, answer: { body: Buffer }) => Promise<void> | void,
   ): MirrorDeps => {
@@ -42,7 +42,7 @@ describe('the mirror of the activities', () => {
     const counts = { listed: ACTIVITIES, fetched: ACTIVITIES, unchanged: 0, failed: 0, pending: 0 }
     expect(await rig.sync()).toMatchObject(counts)
     await expectMirrored(rig)
-    // A field whose column looked for it elsewhere would be among them.
+    // A field that a column failed to find would be among them.
     const unknown = readWords('power_source progression.signature progression.xss session.total_elapsed_time')
     expect(
       await rig.sql`select field from training.drift where field not like ${'session_data.%'} order by 1`,
@@ -58,7 +58,7 @@ describe('the mirror of the activities', () => {
     expect(await rig.requests()).toEqual({ 'GET /oauth/activity': 1 })
   })
 
-  it('follows a rename and an edit of the power, with revisions', async () => {
+  it('mirrors a rename and an edit of the power, with revisions', async () => {
     await rig.sync()
     const [path] = await rig.paths()
     await rig.edit(path, { name: 'Renamed\u0000 ride', scale_power: 1.1 })
@@ -91,7 +91,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('waits for samples that are not ready', async () => {
+  it('retries for 7 days while the samples are not ready', async () => {
     await rig.sync()
     await rig.add({ late: true, seconds: 600, sample_delay_ms: 3_600_000, name: 'Fresh' })
     expect(await rig.sync()).toMatchObject({ failed: 0, pending: 1 })
@@ -113,7 +113,7 @@ describe('the mirror of the activities', () => {
   })
 
   it.each(['html', 'cut', 'no-success'])(
-    'continues after one activity that answers %s, names it, and recovers',
+    'continues after an activity that answers %s, logs it, and recovers',
     async (broken) => {
       const [path] = await findListed(rig.sandboxUrl, 'rider')
       await rig.edit(path, { broken })
@@ -135,7 +135,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('ends a pass when the service is away; the next one continues', async () => {
+  it('ends a pass if the service is down; the next pass continues', async () => {
     await rig.fault('^/oauth/activity/', { kind: 'status', status: 503, times: 100 })
     await expect(rig.sync()).rejects.toThrow(TransientError)
     await rig.heal()
@@ -144,7 +144,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   }, 120_000)
 
-  it('records the other answers when one cannot be written, and says why', async () => {
+  it('records the other activities if one cannot be written, and says why', async () => {
     await rig.sql`create function refuse() returns trigger language plpgsql as $$ begin
       if new.detail_state = 'mirrored' and new.path = (select max(path) from training.activities) then
         raise 'no room for this one';
@@ -166,7 +166,7 @@ describe('the mirror of the activities', () => {
   const mirrored = async () =>
     (await rig.sql`select 1 from training.activities where detail_state = 'mirrored'`).length
 
-  it('records the other answers before it waits for an activity that another process has locked', async () => {
+  it('records the other activities before it waits for a locked one', async () => {
     const { store, mirror } = rig.app
     await pollActivities(mirror, { account: rig.account })
     let fetching: Promise<unknown> | undefined
@@ -180,7 +180,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('keeps the received answers when it is stopped', async () => {
+  it('records the received activities when it is stopped', async () => {
     const stop = new AbortController()
     const mirror = mirrorWith((answers) => {
       if (answers === 3) stop.abort(new Error('stopped'))
@@ -193,7 +193,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('lists everything again when the clock of the service was set back', async () => {
+  it('lists everything again if the service’s clock was set back', async () => {
     await rig.sync()
     await rig.steer('PATCH', 'settings', { clock_skew_ms: -3 * 3_600_000 })
     await rig.add({ seconds: 600, name: 'After the clock was set' })

@@ -4,14 +4,14 @@ import { expectMirrored } from './truth.ts'
 
 const ACTIVITIES = 14
 
-// list-changes.test.ts has what is requested, and that all of it is listed.
+// list-changes.test.ts tests which requests are made, and that they list everything.
 describe('a service that cuts its lists', () => {
   const rig = useRig({ activities: ACTIVITIES, env: { MUSETTE_HISTORY_START: '2022-01-01' } })
   const sync = (full = false) => rig.sync({ full })
   const cap = (list_cap: number | null) => rig.steer('PATCH', 'settings', { list_cap })
   const remembered = async () => (await rig.sql`select list_cap from training.sync_cursors`)[0]?.list_cap
 
-  it('that begins to cut later is detected by the next cut poll', async () => {
+  it('is detected by the first poll that is cut, even if it starts cutting later', async () => {
     await sync()
     expect(await remembered()).toBe(null)
     for (const length of [4, 2]) {
@@ -21,7 +21,7 @@ describe('a service that cuts its lists', () => {
       expect(await remembered()).toBe(length)
     }
     await expectMirrored(rig)
-    // Nothing is marked as absent, and it is trusted again when it stops.
+    // Nothing is marked absent, and the service is trusted again once it stops cutting.
     for (const length of [2, null]) {
       await cap(length)
       expect(await sync(true)).toMatchObject({ listed: ACTIVITIES, absent: 0, failed: 0 })
@@ -29,7 +29,7 @@ describe('a service that cuts its lists', () => {
     }
   })
 
-  it('keeps the cursor, and says so, while one second has more activities than a list', async () => {
+  it('that lists fewer activities than one second has keeps the cursor and is logged', async () => {
     await cap(2)
     await sync()
     const cursor = () => rig.sql`select updated_from from training.sync_cursors`

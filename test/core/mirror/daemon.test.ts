@@ -19,7 +19,7 @@ describe('a daemon', () => {
         MUSETTE_HISTORY_START: '2022-01-01',
         MUSETTE_POLL_EVERY: '1s',
         MUSETTE_RECONCILE_EVERY: '2s',
-        // With a longer lag every poll would list the recalculated history again, and make the test long.
+        // With a longer lag every poll would list the recalculated history again and slow the test down.
         MUSETTE_LAG: '1s',
         MUSETTE_CONCURRENCY: '1',
         MUSETTE_HTTP: 'off',
@@ -44,7 +44,7 @@ describe('a daemon', () => {
   const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() => true), { everyMs: 200 })
 
   it('fetches a wanted activity whose job was lost', async () => {
-    // The list has no change that would make a job of them again.
+    // The list has no change that would queue them again.
     await rig.sql`update training.activities set detail_state = 'wanted', summary_hash = null where activity_id <= 3`
     await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES)
     const [path] = await rig.paths()
@@ -55,8 +55,8 @@ describe('a daemon', () => {
     await expectMirroredSoon()
   })
 
-  it('fetches a new ride first during a recalculation of everything, and shows the remaining time', async () => {
-    // What started in these days counts as new; the history is older here.
+  it('fetches a new ride first while the whole history is refetched, and shows the time left', async () => {
+    // Recent activities count as new; here the history is older.
     await rig.sql`update training.activities set started_at = started_at - interval '60 days'`
     await rig.steer('PATCH', 'settings', { latency_ms: 250 })
     const [begun] = await rig.sql`select now() as at`
@@ -64,10 +64,10 @@ describe('a daemon', () => {
     await eventually(async () => (await count(`detail_state = 'wanted'`)) > 0)
     await rig.add({ name: 'New', seconds: 300 })
     await eventually(async () => (await count(`name = 'New' and detail_state = 'mirrored'`)) === 1)
-    // A poll may make those that were fetched wanted again, so that their state does not tell which came first.
+    // A poll may make fetched activities wanted again, so their state does not show which came first.
     const left = await rig.sql`select from training.activities where fetched_at < ${begun?.at}`
     expect(left.length).toBeGreaterThan(ACTIVITIES / 2)
-    // Between two polls nothing may be wanted for a moment.
+    // Between two polls, nothing may be wanted for a moment.
     await eventually(async () => {
       const [account] = (await findStatus(daemon.app)).accounts
       return (account?.fetched_per_minute ?? 0) > 0 && (account?.seconds_to_go ?? 0) > 0

@@ -32,13 +32,13 @@ it.each([
   [new RateLimitedError('rate_limited', 'wait', 1), false],
   [new CredentialsRejectedError('login_needed', 'login'), false],
   [new ConfigError('bad', 'setting'), false],
-])('%s is a failure of one item: %s', (error, isOfItem) => {
+])('%s counts as a failure of one item: %s', (error, isOfItem) => {
   expect(isItemFailure(error)).toBe(isOfItem)
 })
 
 describe('the failure of an activity', () => {
   const requestedAt = new Date('2026-05-03T08:00:00Z')
-  /** Returns what is written to the row; the longest of each pause, half of which is random. */
+  /** Returns what is written to the row, and the maximum pause; half of each pause is random. */
   const record = async (activity: Partial<WantedActivity>, error: Error) => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     onTestFinished(() => void vi.restoreAllMocks())
@@ -60,36 +60,33 @@ describe('the failure of an activity', () => {
     [0, 5 * MINUTE],
     [2, 45 * MINUTE],
     [20, DAY],
-  ])(
-    'after %i others is in its row, and it is fetched again after %i ms at most',
-    async (fetchAttempts, ms) => {
-      expect(await record({ fetchAttempts }, broken)).toEqual({
-        ...{ activityId: 1, detailState: 'failed', fetchAttempts: fetchAttempts + 1, fetchError: 'HTML' },
-        nextFetchAt: new Date(requestedAt.getTime() + ms).toISOString(),
-      })
-    },
-  )
+  ])('after %i others is recorded in its row and retried within %i ms', async (fetchAttempts, ms) => {
+    expect(await record({ fetchAttempts }, broken)).toEqual({
+      ...{ activityId: 1, detailState: 'failed', fetchAttempts: fetchAttempts + 1, fetchError: 'HTML' },
+      nextFetchAt: new Date(requestedAt.getTime() + ms).toISOString(),
+    })
+  })
 
   it.each<[Partial<WantedActivity>, number, boolean]>([
     [{ startedAt: requestedAt }, 404, true],
     [{ fetchedAt: requestedAt }, 410, true],
     [{ startedAt: requestedAt }, 403, false],
     [{}, 404, false],
-  ])('of %j by a %i may be the end of it: %s', (activity, status, mayBeGone) => {
+  ])('of %j with a %i may mean that it is gone: %s', (activity, status, mayBeGone) => {
     const known = { startedAt: null, fetchedAt: null, ...activity } as WantedActivity
     expect(isGone(known, new RejectedError(`http_${status}`, 'no', { status }))).toBe(mayBeGone)
   })
 
-  it('that concerns every activity is not recorded on one', async () => {
+  it('that affects every activity is not recorded in one row', async () => {
     expect(await record({}, away)).toBeUndefined()
   })
 })
 
 it.each<[what: string, error: Error, bad: number[], sizes: string, results: string]>([
   ['in halves around one that fails', new Error('refused'), [1], '5 3 2 1 1 1 2', '0 - 2 3 4'],
-  ['only once while the database is away', gone, [1], '5', '- - - - -'],
+  ['only once while the database is down', gone, [1], '5', '- - - - -'],
   ['one by one while it is busy', busy, [0, 1, 2, 3, 4], '5 3 2 1 1 1 2 1 1', '- - - - -'],
-])('items are worked on together, %s', async (_, error, bad, sizes, results) => {
+])('items are processed together, %s', async (_, error, bad, sizes, results) => {
   const tried: number[] = []
   const work = async (items: readonly number[]) => {
     tried.push(items.length)
@@ -105,7 +102,7 @@ it.each([
   ['a list', undefined, 'answers'],
   ['no list', away, 'outage'],
   ['a limited list', new RateLimitedError('rate_limited', 'wait', 1), 'outage'],
-])('a service with %s, of which no activity is known', async (_, error, state) => {
+])('a service with %s and no known activity is judged correctly', async (_, error, state) => {
   const service = { listActivities: () => (error ? Promise.reject(error) : Promise.resolve()) }
   const store = { read: async () => undefined }
   const deps = { serviceOf: () => service, store, now: () => new Date() } as unknown as MirrorDeps

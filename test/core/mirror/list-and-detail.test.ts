@@ -40,7 +40,7 @@ describe('an activity whose list entry and detail differ', () => {
     await asked()
   })
 
-  it('keeps the day and the type of the detail, and is not a change, however often lists are compared', async () => {
+  it('keeps the day and type of the detail; comparing lists again makes no change', async () => {
     expect(await row()).toEqual(AS_DETAIL)
     const { mirror } = rig.app
     const compare = () => reconcileActivities(mirror, { account: rig.account })
@@ -56,7 +56,7 @@ describe('an activity whose list entry and detail differ', () => {
     ['the detail', {}, { breakthrough: -1, sig: { manual: true, error: NOTE } }, [true, true, NOTE]],
     ['the list', { sig: { manual: false, error: NOTE } }, { breakthrough: 0 }, [false, false, NOTE]],
     ['neither', { sig: { error: '' } }, { sig: { manual: 'perhaps', error: false } }, [null, null, null]],
-  ])('has what %s says of its signature, which is no drift', async (_, entry, summary, expected) => {
+  ])('has the signature notes of %s, which are no drift', async (_, entry, summary, expected) => {
     await say({ entry, detail: { summary: { ...DETAIL.summary, ...summary } } })
     await sync(true)
     const [notes] = await rig.sql`select near_breakthrough, sig_manual, sig_error from training.activities`
@@ -64,7 +64,7 @@ describe('an activity whose list entry and detail differ', () => {
     expect(await rig.sql`select field from training.drift where field like '%sig.%'`).toEqual([])
   })
 
-  it('accepts a rename of the list, and keeps it while the detail has the old name', async () => {
+  it('accepts a rename in the list while the detail has the old name', async () => {
     await say({ entry: { name: 'Commute' } })
     await sync(true)
     expect(await row()).toEqual({ ...AS_DETAIL, name: 'Commute' })
@@ -76,7 +76,7 @@ describe('an activity whose list entry and detail differ', () => {
     expect(await revisions()).toEqual([{ name: ['Ride', 'Commute'] }, { xss: [80, 81] }])
   })
 
-  it('accepts a rename of the detail, and keeps it while the list has the old name', async () => {
+  it('accepts a rename in the detail while the list has the old name', async () => {
     await say({ detail: { name: 'Commute', description: null } })
     await rig.sql`update training.activities set detail_state = 'wanted'`
     await sync(true)
@@ -85,7 +85,7 @@ describe('an activity whose list entry and detail differ', () => {
     expect(await revisions()).toEqual([{ name: ['Ride', 'Commute'], description: ['Flat', null] }])
   })
 
-  it('is fetched again when its list entry has changed, and only then', async () => {
+  it('is fetched again only if its list entry has changed', async () => {
     await say({ entry: { start_date: { ...UTC, date: '2024-05-02 03:00:00.000000' } } })
     await sync(true)
     expect(await asked()).toBe(1)
@@ -93,7 +93,7 @@ describe('an activity whose list entry and detail differ', () => {
     expect(await revisions()).toEqual([])
   })
 
-  it('keeps the value of the detail when the list no longer has one', async () => {
+  it('keeps the value of the detail if the list no longer has it', async () => {
     await say({ entry: { name: null, description: null, start_date: null } })
     await sync(true)
     expect(await row()).toEqual(AS_DETAIL)
@@ -102,8 +102,8 @@ describe('an activity whose list entry and detail differ', () => {
 
   it.each<[string, () => Promise<unknown>]>([
     ['a whole list', () => sync(true)],
-    ['fetching it again', () => rig.resync({ paths: ['p1'] })],
-  ])('has neither name, description nor type that nobody has sent, after %s', async (_, mend) => {
+    ['a resync', () => rig.resync({ paths: ['p1'] })],
+  ])('has only a name, description and type that the service sent, after %s', async (_, mend) => {
     for (const value of ["'nobody said so'", 'null']) {
       await rig.rows(
         `update training.activities set (name, description, activity_type) = (${value}, ${value}, ${value})`,
@@ -113,7 +113,7 @@ describe('an activity whose list entry and detail differ', () => {
     }
   })
 
-  it('uses the value of the list when the detail has none', async () => {
+  it('uses the value of the list if the detail has none', async () => {
     await say({ detail: { name: null, description: undefined, summary: { xss: 82 } } })
     await rig.sql`update training.activities set detail_state = 'wanted'`
     await sync()

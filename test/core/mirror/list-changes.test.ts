@@ -14,7 +14,7 @@ type Entry = { path: string; at: string | null }
 type Query = { from: Date; to: Date; updatedFrom?: Date }
 type Service = {
   activities: Entry[]
-  /** the service sends the newest of so many */
+  /** the service sends only this many entries, the newest */
   cap?: number
   bad?: ReadonlyArray<{ index: number; reason: string }>
   /** called before each answer, with the number of requests so far */
@@ -23,7 +23,7 @@ type Service = {
   requestedAt?: Date
 }
 
-/** A mirror's service that lists what is in `of`; `queries` are the requests that were made. */
+/** Makes a mirror's service that lists what `of` has; `queries` collects the requests. */
 function serve(of: Service) {
   const queries: Query[] = []
   const listActivities = async (query: Query) => {
@@ -74,7 +74,7 @@ describe('the list of changes', () => {
   })
 
   it.each([2, 3, 7])(
-    'is complete from a service that sends %i at most, and the cap is found',
+    'is complete from a service that sends at most %i entries, and has that cap',
     async (cap) => {
       const activities = days(20)
       const listing = await listChanges(serve({ activities, cap }).deps, query, null)
@@ -82,12 +82,12 @@ describe('the list of changes', () => {
       expect(listing).toMatchObject({ cap, cut: [] })
       const { deps, queries } = serve({ activities, cap })
       expect(pathsOf(await listChanges(deps, query, cap))).toEqual(pathsOf(listing))
-      // A known cap is not looked for again.
+      // A known cap is not determined again.
       expect(queries.filter(({ from, to }) => from === HISTORY.from && to === HISTORY.to)).toHaveLength(1)
     },
   )
 
-  it('does not count as cut when an activity was created after the wide list', async () => {
+  it('does not count as cut if an activity was created after the wide list', async () => {
     const activities = days(3)
     const before = (requests: number) => {
       if (requests === 2) activities.push({ path: 'new', at: '2026-04-01T06:00:00.000Z' })
@@ -97,7 +97,7 @@ describe('the list of changes', () => {
     expect(queries).toHaveLength(4)
   })
 
-  it('names the windows that cannot be split, with more starts in one second than are sent', async () => {
+  it('names a second with more starts than the service sends', async () => {
     const at = '2026-03-01T06:00:00.000Z'
     const crowd = [...days(4), ...['a', 'b', 'c'].map((path) => ({ path, at }))]
     const { cap, cut, entries } = await listChanges(serve({ activities: crowd, cap: 2 }).deps, query, null)
@@ -107,7 +107,7 @@ describe('the list of changes', () => {
     expect(entries.length).toBeGreaterThanOrEqual(6)
   })
 
-  it('counts entries that cannot be read in the length of a list, and reports them', async () => {
+  it('counts unreadable entries in a list’s length, and reports them', async () => {
     const bad = [{ index: 0, reason: 'no path' }]
     const one = serve({ activities: days(1), bad })
     expect((await listChanges(one.deps, query, null)).bad).toEqual(bad)
@@ -115,7 +115,7 @@ describe('the list of changes', () => {
     expect(one.queries).toHaveLength(3)
   })
 
-  it('reports drift in it, and starts that cannot be read', async () => {
+  it('reports drift and unreadable starts', async () => {
     const activities = [
       { path: 'none', at: null },
       { path: 'odd', at: '2026-03-99T06:00:00' },
@@ -125,7 +125,7 @@ describe('the list of changes', () => {
     expect(drift.map(({ field }) => field)).toEqual(['x', 'activities[].start_date'])
   })
 
-  it('is known up to the time of the answer minus its duration', async () => {
+  it('is known up to the response’s time minus the request’s duration', async () => {
     const at = (serviceTime: Date | undefined, requestedAt: Date) =>
       listChanges(serve({ activities: [], serviceTime, requestedAt }).deps, query, null)
     const sooner = new Date(NOW.getTime() - 3 * SECOND)
@@ -136,7 +136,7 @@ describe('the list of changes', () => {
 })
 
 describe('the whole history', () => {
-  it('is complete also when the service cuts it', async () => {
+  it('is complete even if the service cuts it', async () => {
     const activities = [...days(9), { path: 'old', at: '2024-01-03T06:00:00.000Z' }]
     const window = { from: new Date('2023-01-01T00:00:00Z'), to: NOW }
     const listing = await listEverything(serve({ activities, cap: 2 }).deps, { account, window })
@@ -147,7 +147,7 @@ describe('the whole history', () => {
   it.each([
     ['2000 and later', [], 3 + 1 + 27],
     ['1995 and later', [{ path: 'old', at: '1995-07-07T06:00:00.000Z' }], 3 + 1 + 31],
-  ])('from 1970 on is compared with its years from %s', async (_, older, requests) => {
+  ])('from 1970 on is compared with its yearly lists from %s', async (_, older, requests) => {
     const activities = [...days(2), ...older]
     const { deps, queries } = serve({ activities })
     const window = { from: new Date(0), to: NOW }
@@ -157,7 +157,7 @@ describe('the whole history', () => {
     expect(pathsOf(cut)).toHaveLength(activities.length)
   })
 
-  it('reaches far ahead of now with no more requests', async () => {
+  it('extends far into the future without more requests', async () => {
     const activities = [...days(2), { path: 'ahead', at: '2099-05-05T05:00:00.000Z' }]
     const { deps, queries } = serve({ activities })
     const options = { historyStart: HISTORY.from, lagMs: 0, keepRaw: false }

@@ -3,9 +3,9 @@ import { useRig } from './rig.ts'
 
 const START = Date.parse('2024-10-27T01:30:00Z')
 
-describe('values that are not what they should be', () => {
+describe('invalid values', () => {
   const sync = () => rig.sync()
-  /** Lets the service answer every activity with this text. */
+  /** Makes the service answer every activity with this text. */
   const answer = async (body: unknown) => {
     await rig.answer('^/oauth/activity/', typeof body === 'string' ? body : JSON.stringify(body))
   }
@@ -16,7 +16,7 @@ describe('values that are not what they should be', () => {
 
   const rig = useRig({ activities: 1 }, 'training.activities, training.sync_cursors, training.drift')
 
-  it('are null, drift and one log line in samples and summary; the activity is mirrored', async () => {
+  it('become null, drift and one log line; the activity is mirrored', async () => {
     const second = (index: number, power: string, hr: string) =>
       `{"unix_time":${START + index * 1_000},"power":${power},"hr":${hr},"cad":90}`
     const samples = [second(0, '3.5e38', '1e400'), second(1, '200', '"Infinity"'), second(2, '210', '140')]
@@ -46,7 +46,7 @@ describe('values that are not what they should be', () => {
     expect(lines).toEqual([expect.objectContaining({ level: 'warn', values: 2, samples: 0 })])
   })
 
-  it('are in the summary as they were sent', async () => {
+  it('are kept in the summary as sent', async () => {
     const sent = {
       ...{ xss: '88.125', distance: ' 41.5 ', duration: '', medal: 'gold', focus: { climber: true } },
       ...{ sig: [], session: { avg_power: [1, '2'] }, progression: null, sp: 1.23456789012345e-7, id: '007' },
@@ -90,7 +90,7 @@ describe('values that are not what they should be', () => {
     expect(await rig.sql`select summary from training.activities`).toEqual([{ summary }])
   })
 
-  it('keep every digit of the start; the first sample decides between two possible hours', async () => {
+  it('keep every digit of an ambiguous start; the first sample decides the hour', async () => {
     const start_date = { date: '2024-10-27 02:30:00.123456', timezone_type: 3, timezone: 'Europe/Berlin' }
     await answer({
       ...{ success: true, name: 'Autumn', summary: { start_date } },
@@ -107,7 +107,7 @@ describe('values that are not what they should be', () => {
     expect(await rig.sql`select changes from training.activity_revisions`).toEqual([])
   })
 
-  it('are starts of long ago, which are mirrored like any other', async () => {
+  it('do not include starts of long ago, which are mirrored like any other', async () => {
     const starts = ['1970-01-02T08:00:00.000Z', '1994-07-05T08:00:00.000Z']
     for (const started_at of starts) await rig.add({ name: 'Old', seconds: 60, started_at })
     expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })

@@ -22,7 +22,10 @@ afterAll(async () => {
 
 const FAR = later(100 * DAY)
 
-/** A mirror of a service with a clock of its own that lists `paths` where `updated` is asked for; `poll` returns the starts of the changes asked for. */
+/**
+ * Makes a mirror of a service with its own clock, which lists `paths` if `updated` is in the requested span; `poll` returns the requested
+ * starts of changes.
+ */
 async function open() {
   const { store, url } = opened
   await queryOnce(url, 'truncate training.accounts cascade')
@@ -60,7 +63,7 @@ async function open() {
   return { at, url, lines, poll, cursor, changes }
 }
 
-it('a poll lists what changed since the last one and an hour before, and what of it is new where there is something', async () => {
+it('a poll lists changes since the last poll minus an hour, then which are new', async () => {
   const { at, poll, cursor, lines, changes } = await open()
   expect(new Set((await poll()).queries)).toEqual(new Set([undefined]))
   expect(await cursor()).toEqual(START)
@@ -75,13 +78,13 @@ it('a poll lists what changed since the last one and an hour before, and what of
   expect(lines.filter(({ level }) => level === 'warn')).toEqual([])
 })
 
-it('without a Date header the next poll begins a day before this one by our clock, with a warning', async () => {
+it('without a Date header the next poll starts a day earlier, with a warning', async () => {
   const { at, poll, cursor, lines } = await open()
   at.service = undefined
   await poll()
   expect(await cursor()).toEqual(later(-DAY))
   expect(lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual([
-    'the service sends no Date header; going by the clock of this machine',
+    'the service sends no Date header; using the clock of this machine',
   ])
   expect((await poll()).queries).toEqual([later(-DAY - HOUR)])
 })
@@ -89,10 +92,10 @@ it('without a Date header the next poll begins a day before this one by our cloc
 it.each([
   ['half an hour', -29 * MINUTE, 0, false],
   ['more', -31 * MINUTE, 0, true],
-  ['less than it went on since', 60 * MINUTE, 89 * MINUTE, false],
-  ['more than it went on since', 60 * MINUTE, 91 * MINUTE, true],
+  ['less than the time since the last poll', 60 * MINUTE, 89 * MINUTE, false],
+  ['more than the time since the last poll', 60 * MINUTE, 91 * MINUTE, true],
 ])(
-  'after the clock of the service was set back by %s the whole list is requested: %s',
+  'if the service’s clock is set back by %s, the whole list is requested: %s',
   async (_, moved, since, isWhole) => {
     const { at, url, poll, lines } = await open()
     await poll()
@@ -113,24 +116,24 @@ it.each([
   ['is 4 h ahead', AHEAD, 0, 0],
   ['is 20 h ahead', 5 * AHEAD, 0, 0],
   ['is 4 h behind', BEHIND, 0, 0],
-  ['is 4 h ahead, and our clock 8 h behind', AHEAD, 0, 2 * BEHIND],
-  ['is right, and our clock 4 h ahead', 0, 0, AHEAD],
-  ['is right, and our clock 4 h behind', 0, 0, BEHIND],
+  ['is 4 h ahead and our clock 8 h behind', AHEAD, 0, 2 * BEHIND],
+  ['is right and our clock 4 h ahead', 0, 0, AHEAD],
+  ['is right and our clock 4 h behind', 0, 0, BEHIND],
   ['is 4 h ahead with the whole service', AHEAD, AHEAD, 0],
-  ['is right, and our clock shows 2016', 0, 0, -3650 * DAY],
-])('a new ride is listed at the next poll when the Date header %s', async (_, dateMs, updatesMs, oursMs) => {
+  ['is right and our clock shows 2016', 0, 0, -3650 * DAY],
+])('the next poll lists a new ride if the Date header %s', async (_, dateMs, updatesMs, oursMs) => {
   const { at, poll, cursor } = await open()
   const turn = (ms: number) => Object.assign(at, { ours: later(ms + oursMs), service: later(ms + dateMs) })
   for (const minutes of [0, 15, 30]) {
     turn(minutes * MINUTE)
     await poll()
   }
-  // The cost of a wrong clock is the changes of a day.
+  // A wrong clock costs only that a day of changes is listed again.
   expect(Number(await cursor())).toBeGreaterThanOrEqual(Number(later(30 * MINUTE + dateMs - DAY)))
   Object.assign(at, { paths: ['ride'], updated: later(40 * MINUTE + updatesMs) })
   turn(45 * MINUTE)
   const { listed, inserted, queries } = await poll()
   expect([listed, inserted]).toEqual([1, 1])
-  // The second list shows what changed since the last poll, by the clock of the Date header.
+  // The second list has the changes since the last poll by the Date header's clock.
   expect(queries[1]).toEqual(later(30 * MINUTE + dateMs - 2 * SECOND))
 })

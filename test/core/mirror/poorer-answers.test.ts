@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-/** The row without what serves fetching, and the number of its samples. */
+/** Reads the row without its fetch state, and the number of its samples. */
 async function content() {
   const [row] = await rig.rows(
     `select musette.content(a) as row, (select count(*)::int from training.samples s where s.activity_id = a.activity_id) as samples
@@ -28,7 +28,7 @@ const outcome = async () =>
 describe.each(['no-summary', 'empty-summary'])(
   'a success with %s for an activity that had values',
   (broken) => {
-    it('changes nothing, is a failure with its reason, and is fetched again', async () => {
+    it('changes nothing, is recorded as a failure with its reason, and is retried', async () => {
       const before = await content()
       await rig.edit(path, { broken })
       await rig.edit(path, { name: `Edited, ${broken}` })
@@ -40,7 +40,7 @@ describe.each(['no-summary', 'empty-summary'])(
       expect(await outcome()).toEqual({
         detail_state: 'failed',
         fetch_error: expect.stringMatching(
-          /^activity \w+: the answer lacks (\d+) of its \1 values .*; the mirrored values stay, and it is fetched again$/,
+          /^activity \w+: the answer lacks (\d+) of its \1 values .*; the mirrored values stay, and musette fetches it again$/,
         ),
         again: true,
       })
@@ -57,13 +57,13 @@ describe.each(['no-summary', 'empty-summary'])(
   },
 )
 
-describe('samples that have become less', () => {
+describe('mirrored samples', () => {
   type Sample = Record<string, unknown>
   type Detail = { name: string; summary: Record<string, unknown>; session_data: Sample[] }
   const samples = async () =>
     rig.sql`select count(*)::int as count, count(power)::int as power from training.samples
        join training.activities using (activity_id) where path = ${path}`
-  /** Answers the activity with a change of what the sandbox has, under a new name each time, and mirrors it. */
+  /** Answers the activity with a change of the sandbox's version, under a new name each time, and mirrors it. */
   const answer = async (name: string, change: (detail: Detail) => Partial<Detail>, failedBefore = 0) => {
     const { detail } = await rig.steer<{ detail: Detail }>('GET', `activities/${path}`)
     // The samples of a young activity would be awaited.
@@ -84,7 +84,7 @@ describe('samples that have become less', () => {
     ['fewer', first(200), /lacks \d+ of its \d+ samples that/],
     ['no more', () => ({ session_data: null as never }), /lacks (\d+) of its \1 samples that/],
     ['without a field', withoutPower, /lacks the fields power of its samples that/],
-  ])('stay where the answer has %s, with the reason in the row', async (what, change, reason) => {
+  ])('stay if a response has %s, with the reason in the row', async (what, change, reason) => {
     const before = await samples()
     expect(await answer(`With ${what}`, change)).toMatchObject({ failed: 1 })
     expect(await outcome()).toEqual({
@@ -97,7 +97,7 @@ describe('samples that have become less', () => {
     expect(await outcome()).toEqual({ detail_state: 'mirrored', fetch_error: null, again: false })
   })
 
-  it('are accepted when the service keeps sending them, but never none in place of some', async () => {
+  it('shrink if the service keeps sending fewer, but never to none', async () => {
     expect(await answer('None', () => ({ session_data: [] }), 7)).toMatchObject({ failed: 1 })
     expect(await answer('Without power', withoutPower, 7)).toMatchObject({ failed: 0 })
     expect(await samples()).toMatchObject([{ power: 0 }])
@@ -105,7 +105,7 @@ describe('samples that have become less', () => {
   })
 })
 
-it('a list entry without a name or a type keeps those that are known', async () => {
+it('a list entry without name and type keeps the known name and type', async () => {
   const [other] = await rig.sql`select path from training.activities where path <> ${path}`
   const known = () =>
     rig.sql`select name, activity_type, description from training.activities where path = ${other?.path}`

@@ -19,17 +19,17 @@ describe('rebuild', () => {
   const rig = useRig({ activities: ACTIVITIES - 1, longestActivitySeconds: 300 })
   beforeEach(async () => {
     await rig.renew()
-    // Texts as well as numbers, in fields that have no column.
+    // Texts and numbers, in fields that have no column.
     const sample = { mm: 0.25, label: 'climb' }
     await rig.add({ seconds: 400, name: 'Fields beyond the document', sample })
     await rig.sync()
   })
 
-  it('leaves a right mirror as it is, row for row, and sends no request', async () => {
+  it('leaves a correct mirror unchanged, row for row, and sends no request', async () => {
     const edited = await pathOf(2)
     await rig.edit(edited, { name: 'Edited', scale_power: 1.2 })
     await rig.sync()
-    // A listed rename after the detail, and the time of an answer that was the same as the one before it.
+    // A list rename after the detail was fetched, and the time of a response equal to the one before.
     const entry = {
       path: await pathOf(3),
       name: 'Renamed later',
@@ -75,10 +75,10 @@ describe('rebuild', () => {
     expect(await tables()).toEqual(before)
   })
 
-  it('writes no right row and no right samples', async () => {
+  it('writes neither correct rows nor correct samples', async () => {
     const whole = await tables()
     await rig.sql`update training.activities set xss = -1 where activity_id = 6`
-    // A value in a column that the service does not send, a sample more, a sample less.
+    // A value in a column that the service does not send, an extra sample, a missing sample.
     await rig.sql`update training.samples set pws = 1 where activity_id = 2 and t = (select min(t) from training.samples
       where activity_id = 2)`
     await rig.sql`insert into training.samples (activity_id, t, pws) values (3, now(), 1)`
@@ -105,7 +105,7 @@ describe('rebuild', () => {
     expect((await tables()).samples).toEqual(whole.samples)
   })
 
-  it('names documents that cannot be read, rebuilds the others, and reads them once they are fetched again', async () => {
+  it('names unreadable documents, rebuilds the others, and reads them once refetched', async () => {
     const before = await tables()
     const damaged = {
       1: [`body = substr(body, 1, 300)`, 'gzip cannot be read'],
@@ -134,7 +134,7 @@ describe('rebuild', () => {
     expect((await tables()).samples).toEqual(before.samples)
   })
 
-  it('keeps the summary of a later answer that had no samples', async () => {
+  it('keeps the summary of a later response without samples', async () => {
     const path = await pathOf(7)
     const { detail } = await rig.steer<{ detail: { summary: object } }>('GET', `activities/${path}`)
     const summary = { ...detail.summary, xss: 4711 }
@@ -148,7 +148,7 @@ describe('rebuild', () => {
     expect(await tables()).toEqual(before)
   })
 
-  it('skips an activity with a newer answer', async () => {
+  it('skips an activity with a newer response', async () => {
     const { mirror, store } = rig.app
     const items =
       await rig.sql`select activity_id as "activityId", path, 1 as bytes from training.activities where activity_id = 10`
@@ -177,7 +177,7 @@ describe('rebuild', () => {
     expect(await tables()).toEqual(after)
   })
 
-  it('waits for a row that another process has locked, and rebuilds the others meanwhile', async () => {
+  it('rebuilds the other activities while it waits for a locked row', async () => {
     const before = await tables()
     await rig.sql`update training.samples set power = -1`
     const ends: Array<{ done: number; through: number | undefined }> = []
@@ -192,12 +192,12 @@ describe('rebuild', () => {
       await vi.waitFor(() => expect(ends).not.toEqual([]), 10_000)
     })
     await rebuilding
-    // A rebuild that is stopped at its first end goes on with 11.
+    // A rebuild that is stopped after its first progress report resumes with 11.
     expect(ends[0]).toEqual({ done: 10, through: 10 })
     expect(await tables()).toEqual(before)
   })
 
-  it('counts activities without a stored answer, and rebuilds only the named ones', async () => {
+  it('counts activities without a stored response, and rebuilds only the named ones', async () => {
     await rig.sql`delete from training.raw_documents where activity_id = 12`
     await rig.sql`update training.samples set power = -1`
     const [one, without] = [await pathOf(1), await pathOf(12)]

@@ -48,7 +48,7 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  it('brings back activities that are listed again, by a poll or a whole list', async () => {
+  it('restores activities that a poll or a whole list names again', async () => {
     const [first, second] = await rig.paths()
     for (const path of [first, second]) await remove(path)
     await full()
@@ -64,7 +64,7 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  it('fetches activities that are missing or listed differently, and none when nothing differs', async () => {
+  it('fetches only activities that are missing or listed differently', async () => {
     const [lost, renamed] = await rig.paths()
     await rig.sql`delete from training.samples where activity_id = (select activity_id from training.activities where path = ${lost})`
     await rig.sql`delete from training.activities where path = ${lost}`
@@ -78,7 +78,7 @@ describe('reconcile', () => {
 
   it.each([
     ['an empty list', ACTIVITIES],
-    ['a list of which half is gone', ACTIVITIES / 2],
+    ['a list without half of the activities', ACTIVITIES / 2],
   ])('changes nothing on %s, says why, and accepts it on request', async (_, gone) => {
     for (const path of (await rig.paths()).slice(0, gone)) await remove(path)
     expect(await full()).toMatchObject({ absent: 0, failed: 1 })
@@ -89,7 +89,7 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  it('changes nothing on a list that fails, or with an entry that cannot be read', async () => {
+  it('changes nothing if the list fails or has an unreadable entry', async () => {
     const [path] = await rig.paths()
     await remove(path)
     await rig.fault('^/oauth/activity$', { kind: 'html' })
@@ -103,7 +103,7 @@ describe('reconcile', () => {
     expect(await full()).toMatchObject({ absent: 1, failed: 0 })
   })
 
-  it('names a ride that is too large for a list, keeps it, and marks another that is gone', async () => {
+  it('names and keeps a ride too large for a list, and marks another that is gone', async () => {
     const [large, gone, renamed] = await rig.paths()
     await rig.edit(large, { description: 'x'.repeat(17_000_000) })
     await rig.edit(renamed, { name: 'Renamed beside it' })
@@ -129,7 +129,7 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  /** Answers with the mirrored activities in their order, each changed by `change`; those without an entry are not listed. */
+  /** Answers with the mirrored activities in order, each changed by `change`; omits those for which it returns no entry. */
   const answerList = async (change: (entry: object, index: number) => unknown) => {
     const rows = await rig.sql`select path, name, description, activity_type,
       to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') as date
@@ -144,38 +144,41 @@ describe('reconcile', () => {
   const TOO_LARGE = 2 ** 53 + 2
 
   it.each<[string, (entry: object, index: number) => unknown]>([
-    ['of a path that is null', (entry, index) => (index === 1 ? { ...entry, path: null } : entry)],
-    ['of a number above 2^53', (entry, index) => (index === 1 ? { ...entry, path: TOO_LARGE } : entry)],
-    ['of no mirrored activity', (entry, index) => (index === 1 ? [entry, { name: 'Ride 2' }] : entry)],
-    ['of two activities', (entry, index) => ([1, 2].includes(index) ? { ...entry, path: null } : entry)],
-  ])(
-    'marks the one that the service has no more beside an unreadable entry %s, which is named',
-    async (what, change) => {
-      const [gone] = await rig.paths()
-      await remove(gone)
-      await answerList((entry, index) => (index === 0 ? undefined : change(entry, index)))
-      const unreadable = what.includes('two') ? 2 : 1
-      expect(await full()).toMatchObject({ absent: 1, failed: unreadable })
-      const absent = await rig.sql`select path from training.activities where absent_since is not null`
-      expect(absent).toEqual([{ path: gone }])
-      expect(await lastRun()).toMatchObject({
-        outcome: 'partial',
-        absent: 1,
-        error_code: 'entries_unreadable',
-      })
-      const [status] = await rig.app.store.read((tx) => findAccountStatuses(tx))
-      expect(status?.reconcile_error).toBeNull()
-      expect(status?.unreadable_entries).toMatch(/^(".+"|entry 1) \((path|is) .*\)$/)
-      const drift = await rig.sql`select kind, times from training.drift where field = 'activities[]'`
-      expect(drift).toMatchObject([{ kind: 'type' }])
-      await rig.heal()
-      expect(await full()).toMatchObject({ absent: 0, failed: 0 })
-      expect((await rig.app.store.read((tx) => findAccountStatuses(tx)))[0]?.unreadable_entries).toBeNull()
-      await expectMirrored(rig)
-    },
-  )
+    ['with a null path', (entry, index) => (index === 1 ? { ...entry, path: null } : entry)],
+    [
+      'with a number above 2^53 as path',
+      (entry, index) => (index === 1 ? { ...entry, path: TOO_LARGE } : entry),
+    ],
+    ['that no mirrored activity has', (entry, index) => (index === 1 ? [entry, { name: 'Ride 2' }] : entry)],
+    [
+      'in place of each of two activities',
+      (entry, index) => ([1, 2].includes(index) ? { ...entry, path: null } : entry),
+    ],
+  ])('marks a removed activity beside an unreadable entry %s, which is named', async (what, change) => {
+    const [gone] = await rig.paths()
+    await remove(gone)
+    await answerList((entry, index) => (index === 0 ? undefined : change(entry, index)))
+    const unreadable = what.includes('two') ? 2 : 1
+    expect(await full()).toMatchObject({ absent: 1, failed: unreadable })
+    const absent = await rig.sql`select path from training.activities where absent_since is not null`
+    expect(absent).toEqual([{ path: gone }])
+    expect(await lastRun()).toMatchObject({
+      outcome: 'partial',
+      absent: 1,
+      error_code: 'entries_unreadable',
+    })
+    const [status] = await rig.app.store.read((tx) => findAccountStatuses(tx))
+    expect(status?.reconcile_error).toBeNull()
+    expect(status?.unreadable_entries).toMatch(/^(".+"|entry 1) \((path|is) .*\)$/)
+    const drift = await rig.sql`select kind, times from training.drift where field = 'activities[]'`
+    expect(drift).toMatchObject([{ kind: 'type' }])
+    await rig.heal()
+    expect(await full()).toMatchObject({ absent: 0, failed: 0 })
+    expect((await rig.app.store.read((tx) => findAccountStatuses(tx)))[0]?.unreadable_entries).toBeNull()
+    await expectMirrored(rig)
+  })
 
-  it('keeps one that an unreadable entry may hide and the service cannot give now', async () => {
+  it('keeps an activity that an unreadable entry may hide and that fails to fetch', async () => {
     const [gone] = await rig.paths()
     await remove(gone)
     await answerList((entry, index) => (index === 0 ? { ...entry, path: null } : entry))
@@ -193,10 +196,10 @@ describe('reconcile', () => {
 
   it.each<[string, (path: string) => Promise<unknown>, object]>([
     ['a pass', (path) => want(path).then(() => rig.sync()), { absent: 1, failed: 0, pending: 0 }],
-    ['fetching it again', resync, { marked: 1, fetched: 0, absent: 1, failed: 0 }],
+    ['a resync', resync, { marked: 1, fetched: 0, absent: 1, failed: 0 }],
     ['verify --repair', (path) => verify(path, true), { different: 1, repaired: 1, failed: 0 }],
     [
-      'the comparison of each day',
+      'the daily comparison',
       async (path) => {
         await rig.sql`update training.activities set verified_at = null where path = ${path}`
         const { mirror } = rig.app
@@ -204,7 +207,7 @@ describe('reconcile', () => {
       },
       { compared: 1, different: 1 },
     ],
-  ])('marks an activity that neither the service nor its list knows any more: %s', async (_, act, counts) => {
+  ])('marks an activity that the service and its list no longer have: %s', async (_, act, counts) => {
     const [path = ''] = await rig.paths()
     await remove(path)
     expect(await verify(path, false)).toMatchObject({ different: 1, repaired: 0, failed: 0 })
@@ -219,24 +222,21 @@ describe('reconcile', () => {
 
   it.each<[string, object]>([
     ['that the list still names', { method: 'GET', path: '^/oauth/activity/', kind: 'status', status: 404 }],
-    ['of which the list cannot be had', { method: 'GET', path: '^/oauth/activity$', kind: 'html' }],
-  ])(
-    'keeps an activity that the service does not know and %s, with the reason and a next fetch',
-    async (_, fault) => {
-      const [path = ''] = await rig.paths()
-      if ('status' in fault === false) await remove(path)
-      await rig.steer('POST', 'faults', { ...fault, times: 'always' })
-      expect(await verify(path, false)).toMatchObject({ different: 0, failed: 1 })
-      expect(await resync(path)).toMatchObject({ fetched: 0, absent: 0, failed: 1 })
-      expect(await verify(path, true).catch((error) => error)).toMatchObject({ code: 'unknown_activity' })
-      expect(await rowOf(path)).toMatchObject({
-        ...{ absent: false, detail_state: 'failed', next_fetch_at: expect.any(Date) },
-        fetch_error: expect.stringContaining('404'),
-      })
-    },
-  )
+    ['whose list fails', { method: 'GET', path: '^/oauth/activity$', kind: 'html' }],
+  ])('keeps an activity that the service does not know and %s, and retries it', async (_, fault) => {
+    const [path = ''] = await rig.paths()
+    if ('status' in fault === false) await remove(path)
+    await rig.steer('POST', 'faults', { ...fault, times: 'always' })
+    expect(await verify(path, false)).toMatchObject({ different: 0, failed: 1 })
+    expect(await resync(path)).toMatchObject({ fetched: 0, absent: 0, failed: 1 })
+    expect(await verify(path, true).catch((error) => error)).toMatchObject({ code: 'unknown_activity' })
+    expect(await rowOf(path)).toMatchObject({
+      ...{ absent: false, detail_state: 'failed', next_fetch_at: expect.any(Date) },
+      fetch_error: expect.stringContaining('404'),
+    })
+  })
 
-  it('ignores activities outside of the list, and new uploads that are not listed yet', async () => {
+  it('ignores activities outside the list’s window, and new uploads not yet listed', async () => {
     const [old] = (await rig.paths()).slice(-1)
     await remove(old)
     await rig.sql`update training.activities set started_at = '2001-01-01Z' where path = ${old}`

@@ -4,7 +4,7 @@ import { expectMirrored } from './truth.ts'
 
 const rig = useRig({ activities: 4, longestActivitySeconds: 60 })
 
-it('resync fetches the named activities again, or all since a day, and rewrites their samples', async () => {
+it('resync refetches the named activities, or all since a day, with their samples', async () => {
   await rig.sync()
   const [first = '', , third = ''] = await rig.paths()
   const spoil = () => rig.sql`update training.samples set power = -1`

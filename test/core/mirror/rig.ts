@@ -19,20 +19,20 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 
 export type Rig = Awaited<ReturnType<typeof openRig>>
 
-/** The service client waits seconds before it asks a failing server again; here nobody needs that rest. */
+/** Maximum backoff of the service client in tests, ms: by default it waits seconds before it retries a failing server. */
 const LONGEST_WAIT_MS = 50
 
-/** Tables that with those that refer to them hold everything of an account. */
+/** Truncating these tables with CASCADE empties all of an account's data. */
 const EMPTIED = 'training.accounts, training.samples, training.drift, training.fit_records'
 
-/** Opens a sandbox, a database (or takes a migrated one) and an App between them, signed in as the rider. */
+/** Opens a sandbox, a database (or uses a migrated one) and an App between them, signed in as the rider. */
 export async function openRig(options: {
   activities: number
-  /** without it the rides are short: an hour of samples costs the processor more than most tests do */
+  /** without it the rides are short: most tests take less time than mirroring an hour of samples */
   longestActivitySeconds?: number
   env?: Record<string, string>
   databaseUrl?: string
-  /** what the strict sandbox calls; without it the sandbox is lenient */
+  /** called for each deviation from the document by the strict sandbox; without it the sandbox is lenient */
   strict?: (deviation: string) => void
 }) {
   const release = makeReleaseStack()
@@ -46,9 +46,9 @@ export async function openRig(options: {
         sampleDelayMs: 0,
         port,
       })
-      // By itself the sandbox names no workout on a Monday.
+      // By default the sandbox names no workout on Mondays.
       const settle = () => steer(started.url, 'PATCH', 'settings', { wotd_type: 'Scheduled' })
-      // Connections to the one before on this port are closed, of which `fetch` learns by the next request.
+      // Connections to the previous sandbox on this port are closed; `fetch` notices that at its next request.
       await settle().catch(settle).catch(settle)
       return started
     }
@@ -62,7 +62,7 @@ export async function openRig(options: {
       DATABASE_URL: databaseUrl,
       MUSETTE_DATA_DIR: folder.path,
       MUSETTE_REQUESTS_PER_MINUTE: '100000',
-      // A daemon that compares an activity by itself makes requests that its test does not count on.
+      // A scheduled comparison would make requests that its test does not expect.
       MUSETTE_SCRUB_PER_DAY: '0',
       ...options.env,
     })
@@ -91,33 +91,33 @@ export async function openRig(options: {
       steer: <T = Record<string, unknown>>(method: string, path: string, body?: unknown) =>
         steer<T>(sandbox.url, method, path, body),
       rows: (text: string, values?: unknown[]) => queryOnce(databaseUrl, text, values),
-      /** the rows of a query that is written as a template with its values */
+      /** returns the rows of a query that is written as a template with its values */
       sql,
       sync: (more?: Omit<Parameters<typeof syncAccount>[1], 'name'>) =>
         syncAccount(app, { name: 'default', ...more }),
       resync: (choice: ResyncChoice) => resyncAccount(app, { name: 'default', choice }),
-      /** the paths of the mirrored activities, the newest first */
+      /** returns the paths of the mirrored activities, newest first */
       paths: async () =>
         (await sql`select path from training.activities order by started_at desc`).map(
           ({ path }) => `${path}`,
         ),
       /** adds an activity at the service */
       add: (activity: object): Promise<unknown> => steer(sandbox.url, 'POST', 'activities', activity),
-      /** changes one at the service */
+      /** changes an activity at the service */
       edit: (path: unknown, change: object): Promise<unknown> =>
         steer(sandbox.url, 'PATCH', `activities/${path}`, change),
-      /** lets each GET of such a path fail, until `heal` */
+      /** makes each GET of such a path fail, until `heal` */
       fault,
       /** answers each GET of such a path with this body and status 200, until `heal` */
       answer: (path: string, body: unknown) => fault(path, { kind: 'status', status: 200, body }),
       heal: async () => void (await steer(sandbox.url, 'DELETE', 'faults')),
-      /** requests by route since the last call */
+      /** returns the number of requests by route since the last call */
       async requests() {
         const { requests } = await steer<{ requests: Record<string, number> }>(sandbox.url, 'GET', 'counts')
         await steer(sandbox.url, 'POST', 'counts/reset')
         return requests
       },
-      /** empties the sandbox and the database, and signs in anew: the account is another one then */
+      /** empties the sandbox and the database, and signs in again; the account then has a new id */
       async renew() {
         await sandbox.close()
         sandbox = await startService(sandbox.port)
@@ -139,10 +139,7 @@ async function openDatabase(release: ReleaseStack): Promise<string> {
   return database.url
 }
 
-/**
- * Opens one rig for all tests of a file. Before each, the sandbox has no planned failures, the log is empty, and so are the tables
- * `empty`.
- */
+/** Opens one rig for all tests of a file. Before each test, removes the sandbox's planned failures and empties the log and the tables `empty`. */
 export function useRig(options: Parameters<typeof openRig>[0], empty?: string): Rig {
   const rig = openForAll(() => openRig(options))
   beforeEach(async () => {

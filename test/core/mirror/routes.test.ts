@@ -9,13 +9,13 @@ import { whole } from '../../kit/sampling.ts'
 import { quiet } from '../store/open.ts'
 import { openScene, type Ride, type Scene } from '../store/sql/scene.ts'
 
-/** A place in degrees or in m from home, north and east. */
+/** A place in degrees, or in metres from home. */
 type Place = readonly [north: number, east: number]
 
 const M_A_DEGREE = 111_320
 const HOME = 47.4
 
-/** Makes errors of GPS, m, the same for each seed: each like the one before, because they drift. */
+/** Makes GPS errors, m, the same for each seed; each is close to the one before, because GPS errors drift. */
 function makeNoise(metres: number, seed: number) {
   let [state, error] = [seed * 7_919, 0]
   const random = () => {
@@ -29,7 +29,7 @@ function makeNoise(metres: number, seed: number) {
   }
 }
 
-/** The samples of places in degrees, one a second, with an error of GPS. */
+/** Makes the samples of places in degrees, one a second, with GPS errors. */
 function record(places: readonly Place[], { noise = 5, seed = 1 } = {}): Samples {
   const [north, east] = [makeNoise(noise, seed), makeNoise(noise, seed + 99)]
   const samples = makeSamples(places.length, () => UNKNOWN)
@@ -40,7 +40,7 @@ function record(places: readonly Place[], { noise = 5, seed = 1 } = {}): Samples
   return samples
 }
 
-/** Records a ride along places in m at about 8 m/s; at a place that comes twice it rests for ten minutes. */
+/** Records a ride along places in metres at about 8 m/s; rests for ten minutes at a place that comes twice in a row. */
 function ride(way: readonly Place[], more: { noise?: number; seed?: number } = {}): Samples {
   const places = way.flatMap(([y, x], index) => {
     const [fromY, fromX] = way[index - 1] ?? [y, x]
@@ -56,7 +56,7 @@ function ride(way: readonly Place[], more: { noise?: number; seed?: number } = {
 
 const line = (...places: Place[]): Place[] => places
 
-/** A loop of about so many kilometres with bends in it, from a corner of it on, a share of a turn. */
+/** Makes a winding loop of about this many kilometres; `corner` moves its start by a share of a lap. */
 function loop(km: number, { corner = 0, laps = 1 } = {}): Place[] {
   return Array.from({ length: 48 * laps + 1 }, (_, index): Place => {
     const turn = 2 * Math.PI * (index / 48 + corner)
@@ -64,12 +64,12 @@ function loop(km: number, { corner = 0, laps = 1 } = {}): Place[] {
   })
 }
 
-/** A loop with detours at some of its 48 corners. */
+/** Makes a loop with detours at some of its 48 corners. */
 function detours(...corners: number[]): Place[] {
   return loop(6).map(([y, x], corner): Place => (corners.includes(corner) ? [y * 1.18, x * 1.18] : [y, x]))
 }
 
-/** Writes a ride as the mirror does, but for its samples: as a new activity, or in place of an earlier ride of one. */
+/** Writes a ride like the mirror does, except for its samples: as a new activity, or as a new version of an existing one. */
 async function write(
   scene: Scene,
   accountId: number,
@@ -88,7 +88,7 @@ async function write(
 const rowsOf = (scene: Scene) =>
   scene.sql`select activity_id, route_id from training.ride_measures order by activity_id`
 
-/** The routes of activities as letters, in the order in which they come up. */
+/** Returns the routes of activities as letters, in order of first appearance. */
 async function routesOf(scene: Scene, ids: readonly number[]): Promise<string> {
   const routes = new Map((await rowsOf(scene)).map((row) => [row.activity_id, row.route_id]))
   const founders: unknown[] = [...new Set(ids.map((id) => routes.get(id)))].filter((route) => route)
@@ -96,15 +96,15 @@ async function routesOf(scene: Scene, ids: readonly number[]): Promise<string> {
   return ids.map((id) => letterOf(routes.get(id))).join('')
 }
 
-/** Finds the missing routes, and returns how many they are. */
+/** Finds the missing routes, and returns how many were missing. */
 async function update(scene: Scene): Promise<number> {
   const [row] = await scene.sql`select count(*)::int as n from musette.ride_tracks where route_id is null`
-  // Two processes at once find each route once.
+  // Two concurrent processes find each route once.
   await Promise.all([1, 2].map(() => updateRoutes({ store: scene.store, log: quiet })))
   return Number(row?.n)
 }
 
-describe('rides over the same ground in the same direction have one route:', () => {
+describe('rides on the same roads in the same direction share a route', () => {
   const about = loop(20)
   const [A, B]: [Place, Place] = [
     [0, 0],
@@ -120,24 +120,36 @@ describe('rides over the same ground in the same direction have one route:', () 
   })
 
   it.each<[what: string, routes: string, ways: Place[][], noise?: number[]]>([
-    ['the error of GPS is 0, 6 or 12 m', 'AAA', [about, about, about], [0, 6, 12]],
-    ['one goes the other way round', 'ABA', [about, about.toReversed(), about]],
-    ['one turns off after three quarters', 'AB', [about, about.slice(0, 36)]],
-    ['they begin at other corners', 'AAA', [0, 0.3, 0.8].map((corner) => loop(20, { corner }))],
-    ['one stops for a coffee', 'AA', [about, [...about.slice(0, 25), cafe, cafe, ...about.slice(24)]]],
-    ['they share the way out of town', 'AB', [line(...out, [12_000, 9_000]), line(...out, [5_000, 16_000])]],
-    ['they have 1, 3, 3 and 1 laps', 'ABBA', [1, 3, 3, 1].map((laps) => loop(3, { laps }))],
-    ['they have 10, 11 and 10 laps', 'ABA', [10, 11, 10].map((laps) => loop(3, { laps, corner: laps / 7 }))],
+    ['with a GPS error of 0, 6 or 12 m', 'AAA', [about, about, about], [0, 6, 12]],
+    ['but not in reverse', 'ABA', [about, about.toReversed(), about]],
+    ['but not if one ends after three quarters', 'AB', [about, about.slice(0, 36)]],
+    ['from whichever corner they start', 'AAA', [0, 0.3, 0.8].map((corner) => loop(20, { corner }))],
     [
-      'they have 1, 4 and 4 laps on a way there and back',
+      'even if one stops for a coffee',
+      'AA',
+      [about, [...about.slice(0, 25), cafe, cafe, ...about.slice(24)]],
+    ],
+    [
+      'but not if only the way out of town is the same',
+      'AB',
+      [line(...out, [12_000, 9_000]), line(...out, [5_000, 16_000])],
+    ],
+    ['with equally many laps: 1, 3, 3 and 1', 'ABBA', [1, 3, 3, 1].map((laps) => loop(3, { laps }))],
+    [
+      'with equally many laps: 10, 11 and 10',
+      'ABA',
+      [10, 11, 10].map((laps) => loop(3, { laps, corner: laps / 7 })),
+    ],
+    [
+      'with equally many laps there and back: 1, 4 and 4',
       'ABB',
       [1, 4, 4].map((laps) => line([-5_000, 0], ...loop(3, { laps }), [-5_000, 30])),
     ],
-    ['one is 150 m beside the other', 'AB', [0, 150].map((y) => line([y, 0], [y, 5_000]))],
-    ['they go there and back, from either end', 'AA', [line(A, B, A), line(B, A, B)]],
-    ['they are shorter than 1 km', '--', [line(A, [0, 700]), line(A, [0, 700])]],
+    ['but not at a distance of 150 m', 'AB', [0, 150].map((y) => line([y, 0], [y, 5_000]))],
+    ['there and back, from either end', 'AA', [line(A, B, A), line(B, A, B)]],
+    ['but not if shorter than 1 km', '--', [line(A, [0, 700]), line(A, [0, 700])]],
     [
-      'one is like two that differ, and more like the second',
+      'with the closer of two different rides',
       'ABB',
       [detours(3, 4, 5, 15, 16, 17), detours(), detours(3, 4)],
       [2, 2, 2],
@@ -151,7 +163,7 @@ describe('rides over the same ground in the same direction have one route:', () 
     expect(await routesOf(scene, ids)).toBe(routes)
   })
 
-  it('sports and accounts are kept apart, and what changes no track changes no route', async () => {
+  it('routes keep sports and accounts apart, and change only with a track', async () => {
     await scene.sql`delete from training.activities`
     const [samples, again] = [ride(about), ride(about, { seed: 2 })]
     const founder = await write(scene, accountId, samples)
@@ -182,8 +194,8 @@ describe('rides over the same ground in the same direction have one route:', () 
     expect(await routesOf(scene, [member, run])).toBe('AB')
   })
 
-  it('routes do not depend on the order in which samples come, change and go, and a new ride changes none', async () => {
-    // Alike are some that differ in one detour of four, so that a ride is between others that are not alike.
+  it('routes do not depend on the order of writes, and a new ride changes no route', async () => {
+    // Similar rides differ in one detour of four, so that a ride may be between others that are not similar.
     const ways = Array.from({ length: 16 }, (_, mask) => {
       const corners = [3, 4, 5, 15, 16, 17, 27, 28, 39, 40, 41]
       return ride(detours(...corners.filter((corner) => mask & (1 << Math.floor(corner / 12)))), { noise: 2 })

@@ -11,7 +11,7 @@ import { readTable, readWords } from '../../kit/table.ts'
 import { useRig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
 
-/** Columns of an activity that are no value of the service: keys, and what is remembered about fetching. */
+/** Columns of an activity that hold no value of the service: keys and fetch state. */
 const NOT_TOLD = readWords(`
   path detail_state absent_since first_seen_at updated_at listed_at fetched_at verified_at wanted_at next_fetch_at fetch_attempts
   fetch_error samples_at summary summary_hash sport near_breakthrough sig_manual sig_error`)
@@ -48,11 +48,11 @@ describe('comparing activities with the service', () => {
     const input = { account: rig.account, activity, repair, entryOf }
     return withHold((hold) => compareActivity(deps, { ...input, hold }))
   }
-  /** What the database holds, without what each request changes. */
+  /** Reads the database, without what each request changes. */
   const content = () => contentOf(rig.databaseUrl)
   const one = (text: string) => rig.rows(text).then(([row]) => row)
 
-  it('finds nothing in a new mirror, and records the time', async () => {
+  it('finds no difference in a new mirror, and records the time', async () => {
     const since = () => one('select min(verified_at) as at from training.activities')
     const before = await since()
     expect(await scrub()).toEqual({ compared: 4, different: 0 })
@@ -64,7 +64,7 @@ describe('comparing activities with the service', () => {
     expect(account).toMatchObject({ verified: 4, verified_since: expect.any(Date), differed: 0 })
   })
 
-  it('finds nothing in an uploaded ride that is older than the mirrored history', async () => {
+  it('finds no difference in an uploaded ride older than the mirrored history', async () => {
     const [path = ''] = paths
     const unlisted = `update training.activities set list_fields = null where path = '${path}'`
     await rig.rows(unlisted)
@@ -73,7 +73,7 @@ describe('comparing activities with the service', () => {
     expect(await compare(path, true)).toMatchObject({ isRepaired: true })
   })
 
-  it('names the text that the mirror has shortened', async () => {
+  it('names the field that the mirror has shortened', async () => {
     const [path = ''] = paths
     await rig.edit(path, { description: LONG })
     await rig.sync()
@@ -84,7 +84,7 @@ describe('comparing activities with the service', () => {
     expect(await compare(path)).toEqual({ result: 'equal' })
   })
 
-  it('finds an edit of samples alone, and records it with revision and feed row', async () => {
+  it('finds an edit of samples alone, and records a revision and a feed row', async () => {
     const [path = ''] = paths
     await rig.edit(path, { sample: { hr: 77 } })
     await rig.sync()
@@ -109,15 +109,15 @@ describe('comparing activities with the service', () => {
 
   it.each(
     readTable(`
-      a sample | samples.power | update training.samples set power = power + 1 where ctid = (select min(ctid) from training.samples where activity_id = $1)
-      a sample that is gone | samples | delete from training.samples where ctid = (select min(ctid) from training.samples where activity_id = $1)
-      a power of the curve | power_curves | update training.power_curves set watts = watts + 1 where (activity_id, duration_s) = ($1, 5)
-      a value of the summary without a column | summary.nobody | update training.activities set summary = jsonb_set(summary, '{nobody}', '1') where activity_id = $1
-      a stored answer | raw_documents | update training.raw_documents set body = body || 'x'::bytea where activity_id = $1
-      a stored answer that is gone | raw_documents | delete from training.raw_documents where activity_id = $1
-      the checksum of a stored answer | raw_documents | update training.raw_documents set sha256 = 'x' where activity_id = $1
-      a stored answer, which is that of another activity, | raw_documents | update training.raw_documents r set (sha256, body) = (select sha256, body from training.raw_documents where activity_id <> r.activity_id order by activity_id limit 1) where activity_id = $1`),
-  )('finds %s that differs here, and repairs it only on request', async (_, field, damage = '') => {
+      a changed sample | samples.power | update training.samples set power = power + 1 where ctid = (select min(ctid) from training.samples where activity_id = $1)
+      a missing sample | samples | delete from training.samples where ctid = (select min(ctid) from training.samples where activity_id = $1)
+      a changed power of the curve | power_curves | update training.power_curves set watts = watts + 1 where (activity_id, duration_s) = ($1, 5)
+      a changed summary value without a column | summary.nobody | update training.activities set summary = jsonb_set(summary, '{nobody}', '1') where activity_id = $1
+      a changed stored response | raw_documents | update training.raw_documents set body = body || 'x'::bytea where activity_id = $1
+      a missing stored response | raw_documents | delete from training.raw_documents where activity_id = $1
+      a changed checksum of a stored response | raw_documents | update training.raw_documents set sha256 = 'x' where activity_id = $1
+      a stored response of another activity | raw_documents | update training.raw_documents r set (sha256, body) = (select sha256, body from training.raw_documents where activity_id <> r.activity_id order by activity_id limit 1) where activity_id = $1`),
+  )('finds %s, and repairs it only on request', async (_, field, damage = '') => {
     const row = await one(`select activity_id, path from training.activities where path = '${paths[1]}'`)
     await rig.rows(damage, [row?.activity_id])
     const before = await content()
@@ -132,7 +132,7 @@ describe('comparing activities with the service', () => {
     await expectMirrored(rig)
   })
 
-  /** Columns of what is compared, with an SQL expression for a value that none of them has. */
+  /** Returns the columns that are compared, with an SQL expression for a value that none of them has. */
   const columnsOf = async (table: string, not: readonly string[] = []) => {
     const found = await rig.rows(
       `select column_name as name, data_type as type from information_schema.columns where table_schema = 'training'
@@ -142,14 +142,16 @@ describe('comparing activities with the service', () => {
     return found.map(({ name, type }) => ({ name: `${name}`, other: otherValue(`"${name}"`, String(type)) }))
   }
 
-  it.each(['another value', 'none'])(
+  it.each(['a changed value', 'a missing value'])(
     'finds and repairs %s in every column, sample field and derived value',
     async (damage) => {
       const [activity] =
         await rig.sql`select * from training.activities where timezone_source = 'position' order by activity_id limit 1`
       const [id, path] = [activity?.activity_id, String(activity?.path)]
       const set = async (table: string, columns: Array<{ name: string; other: string }>) => {
-        const cells = columns.map(({ name, other }) => `"${name}" = ${damage === 'none' ? 'null' : other}`)
+        const cells = columns.map(
+          ({ name, other }) => `"${name}" = ${damage === 'a missing value' ? 'null' : other}`,
+        )
         await rig.rows(`update training.${table} set ${cells.join(', ')} where activity_id = $1`, [id])
       }
       const told = await columnsOf('activities', NOT_TOLD)
@@ -168,7 +170,7 @@ describe('comparing activities with the service', () => {
           [id],
         )
       const others =
-        damage === 'none'
+        damage === 'a missing value'
           ? ['sample_extras', 'power_curves'].map((table) => `delete from training.${table}`)
           : ['sample_extras set "values"[3] = 5', 'power_curves set season = season + 1'].map(
               (change) => `update training.${change}`,
@@ -178,7 +180,7 @@ describe('comparing activities with the service', () => {
       const found = await compare(path)
       const differing = new Set('differences' in found ? found.differences.map(({ field }) => field) : [])
       const isTold = (row: typeof activity) => (column: { name: string }) =>
-        damage !== 'none' || row?.[column.name] !== null
+        damage !== 'a missing value' || row?.[column.name] !== null
       const expected = [
         ...told
           .filter(({ name }) => !name.endsWith('_fields'))
@@ -189,7 +191,7 @@ describe('comparing activities with the service', () => {
         // Without a local start there is no day.
         ...intensity
           .filter(isTold(counted))
-          .filter(({ name }) => damage !== 'none' || name !== 'day')
+          .filter(({ name }) => damage !== 'a missing value' || name !== 'day')
           .map(({ name }) => `activity_intensity.${name}`),
         ...fields.map(({ name }) => `samples.${name}`),
         'power_curves',
@@ -204,7 +206,7 @@ describe('comparing activities with the service', () => {
     },
   )
 
-  it('compares those first that were compared longest ago, and none while one is to be fetched', async () => {
+  it('compares the least recently compared first, and none while one is wanted', async () => {
     await rig.sql`update training.activities set verified_at = now() - interval '1 year' where path = ${paths[2]}`
     await rig.sql`update training.activities set verified_at = null where path = ${paths[3]}`
     const newest = async () =>
@@ -218,7 +220,7 @@ describe('comparing activities with the service', () => {
     await rig.sync()
   })
 
-  it('never replaces mirrored values by fewer, and says so in the row', async () => {
+  it('never replaces mirrored values with fewer, and says so in the row', async () => {
     const [path = ''] = paths
     await rig.edit(path, { broken: 'empty-summary' })
     await scrub()
@@ -237,7 +239,7 @@ describe('comparing activities with the service', () => {
     await rig.edit(path, { broken: null })
   })
 
-  it('spreads the comparisons over the day', () => {
+  it('spreads the comparisons evenly over the day', () => {
     expect(scrubOf(0)).toBeUndefined()
     for (const perDay of [1, 20, 1_440, 5_000, 10_000]) {
       const { everyMs = 0, limit = 0 } = scrubOf(perDay) ?? {}

@@ -15,11 +15,11 @@ it.each([
   [{ before: 20, gone: 6, listed: 14, emptyAllowed: 2 }, true],
   [{ before: 100, gone: 20, listed: 80, emptyAllowed: 0 }, false],
   [{ before: 100, gone: 21, listed: 79, emptyAllowed: 0 }, true],
-])('a list with %j is refused as shrunken: %s', (list, refused) => {
+])('a list with %j is rejected as shrunken: %s', (list, refused) => {
   expect(isShrunken(list)).toBe(refused)
 })
 
-describe('an answer about an activity', () => {
+describe('a response about an activity', () => {
   type Known = { values?: number; samples?: number; duration?: number | null; attempts?: number }
   type Answer = { values?: number; samples?: number; duration?: number; awaits?: boolean; lost?: string[] }
   const judge = (known: Known, answer: Answer) => {
@@ -64,7 +64,7 @@ describe('an answer about an activity', () => {
     [{ values: 10, attempts: 7 }, { values: 1 }, undefined],
     [{ values: 1, attempts: 7 }, {}, '1 of its 1 values'],
     [{ values: 10, samples: 1, attempts: 7 }, { values: 1, awaits: true }, undefined],
-  ])('after %j with %j lacks: %s', (known, answer, lost) => {
+  ])('after %j, a response with %j lacks: %s', (known, answer, lost) => {
     expect(judge(known, answer)).toBe(lost)
   })
 })
@@ -78,7 +78,7 @@ describe('training info', () => {
     [{ pp: 900, tlLow: 1 }, { pp: null, tlLow: null }, 'signature and tl'],
     [{ targetHigh: 1, wotdName: 'Rest' }, {}, 'targetXSS and wotd'],
     [{}, { ftp: 250 }, undefined],
-  ])('after %j with %j lacks: %s', (before, now, lost) => {
+  ])('after %j, a response with %j lacks: %s', (before, now, lost) => {
     const poorer = poorerTrainingInfo(before && info(before), info(now))
     expect(poorer && /lacks (.*) that the service/.exec(poorer.message)?.[1]).toBe(lost)
   })

@@ -8,7 +8,7 @@ const rig = openForAll(() =>
   openRig({ activities: 3, longestActivitySeconds: 300, strict: (what) => void said.push(what) }),
 )
 
-it('login, refresh, sync and upload send a strict service nothing beyond its document', async () => {
+it('login, refresh, sync and upload send only what the service document defines', async () => {
   expect(await rig.sync({ full: true, training: true })).toMatchObject({ fetched: 3, failed: 0 })
   await rig.steer('POST', 'tokens/expire')
   await rig.sync({ training: true })
@@ -21,6 +21,6 @@ it('login, refresh, sync and upload send a strict service nothing beyond its doc
   })
   expect(said).toEqual([])
   expect(await rig.steer('GET', 'deviations')).toEqual({ strict: true, deviations: {} })
-  // What is not in the document is not in the rows either.
+  // The rows have no field that is not in the document either.
   expect(await rig.sql`select distinct p_raw from training.samples`).toEqual([{ p_raw: null }])
 })

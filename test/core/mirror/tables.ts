@@ -1,8 +1,8 @@
 import { queryOnce } from '../../kit/postgres.ts'
 
-/** What the mirror of the activities is made of: a line for each row, and one for the samples of an activity in their order. */
+/** All mirrored activity data: one line for each row, and one for each activity's samples in order. */
 const QUERIES = {
-  // A damaged value that is repaired is a change of the row twice.
+  // A repair of a damaged value updates the row twice.
   activities: `select (to_jsonb(a) - 'updated_at')::text as row from training.activities a order by activity_id`,
   samples: `select concat_ws(' ', activity_id, count(*), md5(string_agg(s::text, ' ' order by t, ordinal))) as row
     from training.samples s group by activity_id order by activity_id`,
@@ -16,7 +16,7 @@ const QUERIES = {
   revisions: 'select r::text as row from training.activity_revisions r order by activity_id, observed_at',
 }
 
-/** Reads every table of the activities, so that two states can be compared row for row. */
+/** Reads every table of the activities, so that two states can be compared row by row. */
 export async function readTables(databaseUrl: string): Promise<Record<keyof typeof QUERIES, unknown[]>> {
   const tables: Record<string, unknown[]> = {}
   for (const [table, query] of Object.entries(QUERIES)) {
@@ -25,7 +25,7 @@ export async function readTables(databaseUrl: string): Promise<Record<keyof type
   return tables as Record<keyof typeof QUERIES, unknown[]>
 }
 
-/** Damages or deletes everything that is derived from the stored answers. */
+/** Statements that damage or delete everything derived from the stored responses. */
 export const DAMAGE: readonly string[] = [
   'update training.samples set power = -1, ordinal = 3 where activity_id % 4 = 0',
   'delete from training.samples where activity_id % 4 = 1',

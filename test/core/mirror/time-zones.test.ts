@@ -21,14 +21,14 @@ beforeEach(() => rig.renew())
 
 type Made = { path: string; at: string; sample?: Record<string, number>; indoor?: boolean }
 
-/** Adds a ride of a minute, whose times the service sends in UTC. */
+/** Adds a one-minute ride whose times the service sends in UTC. */
 async function ride({ path, at, ...rest }: Made): Promise<void> {
   await rig.add({ path, started_at: at, seconds: 60, ...rest })
 }
 
 const sync = () => rig.sync()
 
-/** Zone, what told it, and the wall clock of each activity, by its path. */
+/** Returns each activity's local time, zone and source of the zone, by path. */
 async function clocks(): Promise<Record<string, string>> {
   const rows =
     await rig.sql`select path, concat_ws(' ', started_at_local, timezone, timezone_source) as clock from
@@ -36,7 +36,7 @@ async function clocks(): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ path, clock }) => [path, clock]))
 }
 
-/** How often the feed says that activities changed, and which columns did. */
+/** Returns the changed columns of each activity in the feed, one row per change. */
 async function changedColumns(after: unknown): Promise<Record<string, unknown>[]> {
   return rig.sql`select path, array_agg(key order by key) as columns from training.changes, jsonb_object_keys(detail) as key
      where kind = 'activity.changed' and key <> 'summary_hash' and change_id > ${after} group by change_id, path order by path`
@@ -55,7 +55,7 @@ const FOUR_CLOCKS = {
 }
 
 describe('activities that the service dates in UTC', () => {
-  it('have the days of the rider everywhere, and the instants of the service', async () => {
+  it('have the rider’s days everywhere, and the service’s instants', async () => {
     await ride({ path: 'auckland', at: '2026-03-01T19:00:00Z', sample: AUCKLAND })
     await ride({ path: 'francisco', at: '2026-02-01T02:30:00Z', sample: SAN_FRANCISCO })
     await ride({ path: 'indoors', at: '2026-02-27T18:00:00Z', indoor: true })
@@ -77,14 +77,14 @@ describe('activities that the service dates in UTC', () => {
       expect(await rig.rows(query), query).toEqual([{ wrong: 0 }])
     const sent = `select distinct summary #>> '{start_date,timezone}' as detail, list_fields ->> 'timezone' as list from training.activities`
     expect(await rig.rows(sent)).toEqual([{ detail: 'UTC', list: 'UTC' }])
-    // They keep their clocks when they are listed and fetched again, without a row in the change feed.
+    // A new list or fetch keeps the local times, without a row in the change feed.
     const before = await newestChange()
     await sync()
     await rig.sql`update training.activities set detail_state = 'wanted', summary_hash = null`
     await sync()
     expect(await clocks()).toEqual(FOUR_CLOCKS)
     expect(await changedColumns(before)).toEqual([])
-    // They are corrected without the service after an older version, and by a rebuild after damage.
+    // They are corrected without the service after an upgrade, and by a rebuild after damage.
     await rig.requests()
     await rig.sql`update training.activities set timezone = 'UTC', timezone_source = null, started_at_local = started_at at
       time zone 'UTC'`
@@ -96,7 +96,7 @@ describe('activities that the service dates in UTC', () => {
     expect(await rig.requests()).toEqual({})
   })
 
-  it('have the place or the clock of their FIT file where the service sends no position', async () => {
+  it('take place or clock from their FIT file if the service sends no position', async () => {
     await ride({ path: 'ride1', at: '2026-03-01T19:00:00Z', indoor: true })
     await sync()
     await rig.sql`with made as (insert into training.uploads (account_id, content_id, file_name, size_bytes, state, seen_at, activity_id)
@@ -120,7 +120,7 @@ describe('activities that the service dates in UTC', () => {
   })
 })
 
-it('a new activity moves its neighbours to its clock within one sweep of the daemon', async () => {
+it('a new activity gives its neighbours its time zone within one daemon sweep', async () => {
   await ride({ path: 'indoors', at: '2026-03-02T19:00:00Z', indoor: true })
   await sync()
   const { sweep } = makeHandlers(rig.app, () => NO_JOBS)
@@ -140,7 +140,7 @@ it('a new activity moves its neighbours to its clock within one sweep of the dae
 })
 
 describe('the home of an account', () => {
-  it('is the zone of activities without one nearby, with one row each in the change feed, and moves the values derived from their days', async () => {
+  it('applies to activities without a neighbour, with one feed row each, and moves derived days', async () => {
     await ride({ path: 'auckland', at: '2026-03-01T19:00:00Z', sample: AUCKLAND })
     await ride({ path: 'indoors', at: '2025-12-31T23:30:00Z', indoor: true })
     await sync()
@@ -161,7 +161,7 @@ describe('the home of an account', () => {
     expect(await clocks()).toMatchObject({ indoors: '2025-12-31 23:30:00 UTC unknown' })
   })
 
-  it('with an old or a new name is kept as the one that Postgres knows; an unknown one is refused, and nothing changes', async () => {
+  it('is stored by the name that Postgres knows; an unknown name is refused', async () => {
     const kept = async () => (await rig.sql`select timezone from training.accounts`)[0]?.timezone
     const unknown = setHomeTimezone(rig.app, { name: 'default', timezone: 'Mars/Olympus' })
     await expect(unknown).rejects.toMatchObject({ code: 'bad_timezone' })
@@ -182,7 +182,7 @@ describe('the home of an account', () => {
     }
   })
 
-  it('is not that of another account on another continent', async () => {
+  it('does not affect another account', async () => {
     const [other] =
       await rig.sql`insert into training.accounts (name, base_url, timezone, timezone_set_by) values ('other',
       'http://127.0.0.1:9', 'Europe/Berlin', 'account') returning account_id`

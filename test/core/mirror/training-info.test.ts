@@ -6,7 +6,7 @@ describe('training info', () => {
   const rows = () => scene.sql`select * from training.training_info order by observed_at`
   const scene = useScene()
 
-  it('is kept completely, with one request and no new row while nothing changes', async () => {
+  it('is kept completely; a poll without a change adds no row', async () => {
     await scene.pollInfo()
     const [row, ...more] = await rows()
     expect(more).toEqual([])
@@ -30,7 +30,7 @@ describe('training info', () => {
     expect(after?.wotd_url).toBe(row?.wotd_url)
   })
 
-  it('has a new row when a ride has changed the loads, and keeps the old one', async () => {
+  it('gets a new row if a ride changed the loads, and keeps the old row', async () => {
     await scene.pollInfo()
     await scene.add({ seconds: 7_200, kind: 'race' })
     await scene.pollInfo()
@@ -42,7 +42,7 @@ describe('training info', () => {
     expect(after?.raw).toMatchObject(raw)
   })
 
-  it('uses the valid parts of an odd answer, keeps all of it, and reports the others', async () => {
+  it('uses the valid parts of an odd response, stores it whole, reports the rest', async () => {
     const signature = { ftp: '251.5', ltp: 200, hie: 20.1, pp: null }
     const odd = { success: true, signature, targetXSS: [], wotd: { type: 'None' }, mood: 'new\u0000field' }
     await scene.answer('^/oauth/training_info$', odd)
@@ -54,7 +54,7 @@ describe('training info', () => {
     expect(drift).toContainEqual({ field: 'mood' })
   })
 
-  it('is not overwritten by an answer that was requested earlier', async () => {
+  it('is not overwritten by a response that was requested earlier', async () => {
     await scene.pollInfo()
     const [row] = await rows()
     const older = {
@@ -68,7 +68,7 @@ describe('training info', () => {
     expect(await rows()).toEqual([row])
   })
 
-  it('continues after our clock was set back by hours', async () => {
+  it('is updated even after our clock was set back by hours', async () => {
     await scene.sql`insert into training.training_info (account_id, observed_at, last_seen_at, raw, status)
       select account_id, now() + interval '5 hours', now() + interval '5 hours', '{}', 'Tired' from training.accounts`
     expect(await scene.pollInfo()).toMatchObject({ changed: 1 })
@@ -77,7 +77,7 @@ describe('training info', () => {
   })
 
   it.each(['signature', 'tl', 'targetXSS', 'wotd'])(
-    'keeps its values when an answer lacks %s, and accepts that after three days',
+    'keeps its values if a response lacks %s, until three days have passed',
     async (part) => {
       await scene.pollInfo()
       const before = await rows()
@@ -98,7 +98,7 @@ describe('training info', () => {
     },
   )
 
-  it('without a signature does not fetch every workout again', async () => {
+  it('without a signature does not cause a refetch of every workout', async () => {
     await scene.pollInfo()
     await scene.pollWorkouts()
     await scene.sql`update training.training_info set ftp = null, ltp = null, hie = null, pp = null`

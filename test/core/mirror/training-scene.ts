@@ -29,7 +29,7 @@ export async function openScene(env: Record<string, string> = {}): Promise<Scene
 }
 
 /**
- * Opens one scene for all tests of a file. Before each, nothing is mirrored, and the sandbox plans no failures and has all of its
+ * Opens one scene for all tests of a file. Before each test, nothing is mirrored, and the sandbox has no planned failures and all its
  * workouts.
  */
 export function useScene(): Scene {

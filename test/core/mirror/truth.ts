@@ -12,13 +12,13 @@ type Truth = {
 
 const FIELDS = 'power mpa cad alt hr spd tgt lat lng dist tws xds p_raw'.split(' ')
 
-/** Asks the sandbox for everything it knows of the rider's listed activities, with every sample. */
+/** Fetches everything that the sandbox knows of the rider's listed activities, with every sample. */
 export async function fetchTruth(sandboxUrl: string, rider = 'rider'): Promise<Truth[]> {
   const paths = await findListed(sandboxUrl, rider)
   return Promise.all(paths.map((path) => fetchOne(sandboxUrl, path)))
 }
 
-/** Asks the sandbox for the paths of the rider's listed activities. */
+/** Fetches the paths of the rider's listed activities from the sandbox. */
 export async function findListed(sandboxUrl: string, rider: string): Promise<string[]> {
   type All = { activities: Array<{ path: string; rider: string; listed: boolean }> }
   const { activities } = await steer<All>(sandboxUrl, 'GET', 'activities')
@@ -28,8 +28,8 @@ export async function findListed(sandboxUrl: string, rider: string): Promise<str
 const fetchOne = (sandboxUrl: string, path: string) => steer<Truth>(sandboxUrl, 'GET', `activities/${path}`)
 
 /**
- * Expects the database to hold exactly what the service has: the activities, every sample, every number of the summary. What
- * is quick to see comes first, because many wait for it.
+ * Asserts that the database holds exactly what the service has: the activities, every sample, every number of the summary. The fast checks
+ * come first, because many tests poll this function.
  */
 export async function expectMirrored(input: { sandboxUrl: string; databaseUrl: string }): Promise<void> {
   const paths = await findListed(input.sandboxUrl, 'rider')
@@ -55,12 +55,12 @@ export async function expectMirrored(input: { sandboxUrl: string; databaseUrl: s
       [row?.activity_id],
     )
     const [mirrored, wanted] = [samples.map(fromTable), sent.map(fromWire)]
-    // The comparison of vitest explains a difference, and takes a hundred times as long.
+    // vitest's comparison explains a difference but takes a hundred times as long.
     if (!isDeepStrictEqual(mirrored, wanted)) expect(mirrored).toEqual(wanted)
   }
 }
 
-// The columns are `real` but for the position: both sides are compared as the nearest such number.
+// All columns but the position are `real`, so both sides are compared as the nearest `real` number.
 function comparable(field: string, value: unknown): number | null {
   if (value === null || value === undefined) return null
   return field === 'lat' || field === 'lng' ? Number(value) : Math.fround(Number(value))

@@ -8,8 +8,8 @@ import { expectMirrored } from './truth.ts'
 
 const rig = useRig({ activities: 2, longestActivitySeconds: 60 })
 
-// test/core/store/detail.test.ts: an answer that was requested earlier is dropped.
-it('two workers on one activity lose no edit that is listed during the fetch', async () => {
+// test/core/store/detail.test.ts covers that a response requested earlier is dropped.
+it('two workers on one activity lose no edit that is listed during a fetch', async () => {
   const { account, app } = rig
   await rig.sync()
   await rig.add({ seconds: 60 })
@@ -20,7 +20,7 @@ it('two workers on one activity lose no edit that is listed during the fetch', a
     const service = app.mirror.serviceOf(of)
     return {
       ...service,
-      /** The other worker lists an edit when the answer of this one is on its way to the database. */
+      /** The other worker lists an edit while this worker's response is on its way to the database. */
       async fetchActivity(...asked) {
         const answer = await service.fetchActivity(...asked)
         await rig.edit(activity.path, { scale_power: 1.3 })

@@ -9,8 +9,8 @@ const windows: fc.Arbitrary<Window> = fc
   .tuple(seconds, seconds)
   .map(([a, b]) => ({ from: moment(Math.min(a, b)), to: moment(Math.max(a, b)) }))
 
-describe('the windows of a list', () => {
-  it('by years cover every second, share their boundaries, and are a year long at most until now', () => {
+describe('the parts of a window', () => {
+  it('by years cover every second, share boundaries and, until now, last at most a year', () => {
     fc.assert(
       fc.property(windows, seconds.map(moment), (window, now) => {
         const parts = splitByYears(window, now)
@@ -30,7 +30,7 @@ describe('the windows of a list', () => {
     )
   })
 
-  it('in halves cover the whole and each is smaller, whatever the starts', () => {
+  it('in halves cover the whole window and are smaller, whatever the starts', () => {
     fc.assert(
       fc.property(windows, fc.array(fc.option(seconds)), (window, starts) => {
         const halves = splitInHalves(

@@ -19,7 +19,7 @@ describe('an activity that was updated within the lag', () => {
     aheadMs += ms
     await rig.steer('PATCH', 'settings', { clock_skew_ms: aheadMs })
   }
-  /** Polls and fetches; returns how many requests were made for activities. */
+  /** Polls and fetches; returns how many activities were requested. */
   const pass = async () => {
     await rig.requests()
     await pollActivities(mirror, { account: rig.account })
@@ -27,7 +27,7 @@ describe('an activity that was updated within the lag', () => {
     const requests = await rig.requests()
     return requests['GET /oauth/activity/:path'] ?? 0
   }
-  /** The rides of this test. */
+  /** The paths of this test's rides. */
   let paths: unknown[] = []
   const states = async () =>
     await rig.sql`select distinct detail_state, next_fetch_at is null as done from training.activities
@@ -48,7 +48,7 @@ describe('an activity that was updated within the lag', () => {
     mirror = { ...rig.app.mirror, now, serviceOf }
   })
   beforeEach(async () => {
-    // What an earlier test made is older than the lag.
+    // Activities of earlier tests are then older than the lag.
     await wait(180 * MINUTE)
     await pass()
     await wait(MINUTE)
@@ -57,11 +57,11 @@ describe('an activity that was updated within the lag', () => {
       paths.push(((await rig.add({ seconds: 60 })) as { path: unknown }).path)
     expect(await pass()).toBe(ACTIVITIES)
     await wait(MINUTE)
-    // Changed so shortly before the last poll that it may have come after it.
+    // The change was so close to the last poll that it may have come after it.
     await pass()
   })
 
-  it('is fetched with growing pauses while no list shows a change, and a last time after the lag', async () => {
+  it('is fetched with growing pauses while no list shows a change, and once after the lag', async () => {
     await wait(MINUTE)
     expect(await pass()).toBe(0)
     expect(await states()).toEqual([{ detail_state: 'mirrored', done: false }])
@@ -74,7 +74,7 @@ describe('an activity that was updated within the lag', () => {
     expect(await states()).toEqual([{ detail_state: 'mirrored', done: true }])
   })
 
-  it('arrives when the service dates an edit before the last poll', async () => {
+  it('is updated if the service dates an edit before the last poll', async () => {
     await wait(MINUTE)
     await pass()
     const [path] = paths

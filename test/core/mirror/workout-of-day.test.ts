@@ -9,7 +9,7 @@ describe('the workout of the day', () => {
     (await scene.sql`select * from training.training_info order by observed_at desc limit 1`)[0] ?? {}
   const scene = useScene()
 
-  it('is kept in both formats, as the service serves them', async () => {
+  it('is stored in both formats, as the service sends them', async () => {
     expect(await scene.pollInfo()).toMatchObject({ fetched: 2, failed: 0 })
     const found = await files()
     expect(found.map((file) => file.format)).toEqual(['erg', 'zwo'])
@@ -23,13 +23,13 @@ describe('the workout of the day', () => {
     const runs =
       await scene.sql`select outcome, fetched, failed from training.sync_runs where resource = 'workout_of_day'`
     expect(runs).toEqual([{ outcome: 'done', fetched: 2, failed: 0 }])
-    // An unchanged content is not written again.
+    // Unchanged content is not written again.
     await scene.sql`update training.workout_files set made_for = '{}', content = 'as it lies there'`
     expect(await scene.pollInfo()).toMatchObject({ fetched: 2 })
     expect((await files()).map((file) => file.content)).toEqual(['as it lies there', 'as it lies there'])
   })
 
-  it('is downloaded again when the signature changes', async () => {
+  it('is downloaded again if the signature changes', async () => {
     await scene.pollInfo()
     const before = await files()
     for (let i = 0; i < 3; i++) await scene.add({ seconds: 10_800, kind: 'race' })
@@ -39,7 +39,7 @@ describe('the workout of the day', () => {
     expect(after.every((file, i) => Number(file.fetched_at) > Number(before[i]?.fetched_at))).toBe(true)
   })
 
-  it('is mirrored in one format when the other fails, and later in both', async () => {
+  it('is mirrored in one format if the other fails, and later in both', async () => {
     await scene.fault('^/oauth/workout-download/.*\\.erg$', { kind: 'html' })
     expect(await scene.pollInfo()).toMatchObject({ fetched: 1, failed: 1 })
     expect((await files()).map((file) => file.format)).toEqual(['zwo'])

@@ -17,7 +17,7 @@ describe('the workouts', () => {
     scene.sql`select * from training.workout_sets where path = ${path} order by account_id, position`
   const scene = useScene()
 
-  it('are the default and the own ones, with their sets in watts', async () => {
+  it('are the default and the rider’s own workouts, with their sets in watts', async () => {
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
     const rows = await listed()
     expect(rows).toHaveLength(DEFAULTS + OWN.length)
@@ -42,7 +42,7 @@ describe('the workouts', () => {
     expect(tempo[0]).toMatchObject({ power_rest: null, duration_rest: null })
   })
 
-  it('are kept as the service resolved them, with unknown fields', async () => {
+  it('are stored as the service resolved them, with unknown fields', async () => {
     const definition = {
       ...{ success: true, name: 'Tempo \u0000at noon', description: null, coach: { id: '07' } },
       workout: [
@@ -68,7 +68,7 @@ describe('the workouts', () => {
     expect(own).toEqual({ same: true, sets: (await sets(String(OWN[2]))).length })
   })
 
-  it('keep their sets when an answer has none, with the reason in their row', async () => {
+  it('keep their sets if a response has none, with the reason in their row', async () => {
     await scene.pollWorkouts()
     const path = String(OWN[0])
     const before = await sets(path)
@@ -82,7 +82,7 @@ describe('the workouts', () => {
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
   })
 
-  it('are resolved again, every one, when the signature has changed', async () => {
+  it('are all resolved again if the signature changed', async () => {
     await scene.pollWorkouts()
     for (let i = 0; i < 3; i++) await scene.add({ seconds: 10_800, kind: 'race' })
     await scene.pollInfo()
@@ -95,7 +95,7 @@ describe('the workouts', () => {
     expect(after?.signature).not.toEqual(before?.signature)
   })
 
-  it('that are edited are resolved again; deleted ones are marked, keep their sets, and come back when listed again', async () => {
+  it('are resolved again after an edit, marked if deleted, and restored if listed again', async () => {
     await scene.pollWorkouts()
     const before = await sets('own0tempo0000001')
     await scene.requests()
@@ -112,7 +112,7 @@ describe('the workouts', () => {
     expect(await absent()).toEqual([])
   })
 
-  it('stay when a list of several is suddenly empty, until it has been so for days', async () => {
+  it('stay if a list of several is suddenly empty, until it has been empty for days', async () => {
     await scene.pollWorkouts()
     const before = await listed()
     await scene.answer('^/oauth/workout$', { success: true, workouts: [] })
@@ -128,7 +128,7 @@ describe('the workouts', () => {
     expect(await own()).toHaveLength(OWN.length)
   })
 
-  it('stay when a list or an entry of it cannot be read, and the other list is mirrored', async () => {
+  it('stay if a list or an entry cannot be read; the other list is mirrored', async () => {
     await scene.fault('^/oauth/workout$', { kind: 'html' })
     await expect(scene.pollWorkouts()).rejects.toThrow('not JSON')
     expect((await own()).map((row) => row.path)).toEqual(OWN)
@@ -141,7 +141,7 @@ describe('the workouts', () => {
     expect(await own()).toMatchObject([{ name: '1' }, { name, description: 'New' }, {}])
   })
 
-  it('are read from a published capture', async () => {
+  it('are read from a published capture of the service', async () => {
     await scene.pollWorkouts()
     const before = await listed()
     await scene.steer('PATCH', 'settings', { workout_dialect: 'capture' })
@@ -156,7 +156,7 @@ describe('the workouts', () => {
     expect((await sets('own0tempo0000001'))[1]?.interval_count).toBe(2)
   })
 
-  it('of two accounts are kept apart, and the default ones are resolved for each', async () => {
+  it('of two accounts are kept apart, and default workouts are resolved for each', async () => {
     const second = await scene.signIn('second')
     await scene.pollWorkouts()
     await scene.pollWorkouts(second)
