@@ -28,51 +28,51 @@ import { badShape, parseJsonObject } from './service-errors.ts'
 import { parseActivityList } from './wire/wire-activity.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
-/** The state of an account's login in this process; calls share one refresh through it. */
+/** State of an account's login in this process; concurrent calls share one refresh through it. */
 export type LoginState = {
   account: LoginAccount
-  /** see refreshAfter */
+  /** share of the token's life after which it is refreshed, see refreshAfter */
   refreshAfter: number
-  /** an access token that the service answered with 401 */
+  /** an access token that the service rejected with 401 */
   refused?: string | undefined
-  /** an access token that one endpoint accepted after another had refused it */
+  /** an access token that one endpoint accepted after another had rejected it */
   accepted?: string
-  /** the next refresh ignores a pause after failures, because a person waits for it */
+  /** the next refresh ignores the pause after failures, because a person waits for it */
   mayTryNow: boolean
   inFlight?: Promise<RefreshResult> | undefined
-  /** the last read of the vault, with its start (ms); undefined when its result is known to be outdated */
+  /** the last read of the vault and its start, ms; undefined if the result is known to be outdated */
   lastRead?: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
 }
 
-/** How long requests for activities share one read of the vault, which is a query and a file. */
+/** How long requests for activities share one read of the vault, ms: it costs a query and a file. */
 export const SHARED_READ_MS = SECOND
 
 /**
- * The share of a token's life after which it is refreshed; random, so that accounts do not refresh together. The rest, days, is left for an
- * outage of the service to end.
+ * Returns the share of a token's life after which it is refreshed. It is random, so that accounts do not refresh together; the remaining days
+ * give an outage of the service time to end.
  */
 export const refreshAfter = (random: () => number) => 0.5 + 0.1 * random()
 
-/** A request that needs a token, and one to another endpoint, to find out whether that endpoint refuses the token too. */
+/** A request that needs a token, and a request to another endpoint that shows whether that endpoint rejects the token too. */
 type TokenCall<T> = {
   send: (accessToken: string) => Promise<T>
   sendElsewhere: (accessToken: string) => Promise<unknown>
 }
 
-/** Tokens for a request. A pair that another process stored may be outdated too; only a `brandNew` one needs no further attempt. */
+/** Tokens for a request. Only a `brandNew` pair is certainly current; a pair that another process stored may be outdated too. */
 type Held = { held: Credentials; brandNew: boolean }
 
-/** How one request ended, and with which tokens. A 401 of the comparison with the rider ends it before the request itself is sent. */
+/** Outcome of a request, and its tokens. `unauthorized` without the request itself if checking the rider already failed with 401. */
 type Sent<T> =
   | { kind: 'done'; result: T }
   | { kind: 'missing'; error: unknown }
   | { kind: 'unauthorized'; error: RejectedError; held: Credentials }
 
 /**
- * Calls the service with an access token, which is refreshed first if it is due, and after a 401; then the call is repeated. Reads the vault
- * for each call, because another process may have refreshed the tokens or another rider may have signed in; for an object that only one
- * rider has, a read up to `maxAgeMs` old is enough. Throws CredentialsRejectedError `needs_login` if the login has ended, TransientError
- * `refresh_pending`, the errors of replaceRefused and assertRider, and those of `send`.
+ * Calls the service with an access token. Refreshes the token first if it is due, and after a 401, and then repeats the call. Reads the vault
+ * for each call, because another process may have refreshed the tokens or another rider may have signed in; for an object that only one rider
+ * has, a read up to `maxAgeMs` old is enough. Throws CredentialsRejectedError `needs_login` if the login has ended, TransientError
+ * `refresh_pending`, and the errors of replaceRefused, assertRider and `send`.
  */
 export async function withToken<T>(
   deps: RefreshDeps,
@@ -97,7 +97,7 @@ export async function withToken<T>(
   return sent.result
 }
 
-/** Compares the tokens with the rider before their first use, then sends the request. */
+/** Checks before their first use that the tokens belong to the rider, then sends the request. */
 async function sendWith<T>(
   deps: RefreshDeps,
   state: LoginState,
@@ -149,7 +149,7 @@ async function replaceRefused(
     await acceptTokens(deps, state, held)
     throw pending ?? refusedHere(error)
   }
-  // Tokens that another endpoint has accepted are not refreshed for each object that is refused.
+  // Tokens that another endpoint accepted are not refreshed again for each rejected object.
   if (brandNew || state.accepted === accessToken) {
     const verdict = await askElsewhere()
     if (verdict === 'unclear' && brandNew) throw pending ?? error
@@ -165,7 +165,7 @@ async function replaceRefused(
   }
 }
 
-/** Resets the count of refused tokens. Only logs a failure, because the request has succeeded. */
+/** Resets the count of rejected tokens. Only logs a failure, because the request succeeded. */
 async function acceptTokens(deps: RefreshDeps, state: LoginState, accepted: Credentials): Promise<void> {
   if (accepted.refusals === 0) return
   const { accountId, name: account } = state.account
@@ -184,7 +184,7 @@ async function acceptTokens(deps: RefreshDeps, state: LoginState, accepted: Cred
   })
 }
 
-/** Tells whether another endpoint accepts a token that was refused; `unclear` when that request fails for another reason. */
+/** Checks whether another endpoint accepts a rejected token; returns `unclear` if that request fails for another reason. */
 async function tryElsewhere(
   state: LoginState,
   call: Pick<TokenCall<unknown>, 'sendElsewhere'>,
@@ -207,7 +207,7 @@ function refusedHere(error: RejectedError): RejectedError {
   return new RejectedError('refused_here', message, { status: 401, cause: error })
 }
 
-/** Refreshes the token (endpoint 1) when it is due. `fresh`: it was not due, or the refresh failed and the old one is usable until the next. */
+/** Refreshes the token (endpoint 1) if it is due. `fresh`: it was not due, or the refresh failed but the old token still works. */
 export async function refreshIfDue(deps: RefreshDeps, state: LoginState, signal?: AbortSignal) {
   const stored = await deps.vault.read(state.account.accountId)
   if (!stored || isEnded(stored)) return 'parked'
@@ -236,13 +236,13 @@ async function usableCredentials(
   }
   const mustWait = isPaused(deps, stored) && !state.mayTryNow
   if (stored.refusals > 0 && mustWait) throw tokensRefused(account, stored)
-  // During an outage the token that was refused is tried before another one is made.
+  // During an outage, the rejected token is tried again before a new one is requested.
   if (usable && (stored.refusals > 0 || isPaused(deps, stored) || !isDue(deps, state, stored))) return held
   if (mustWait) throw refreshPending(account, { until: stored.notBefore, needsLogin: stored.needsLogin })
   return renew(deps, state, stored, signal)
 }
 
-/** Reads the vault, or returns what was read less than `maxAgeMs` ago, to calls of one moment the same; an ended login is read again each time. */
+/** Reads the vault, or returns a result that is at most `maxAgeMs` old; concurrent calls share one read. Never reuses an ended login. */
 async function readCredentials(deps: RefreshDeps, state: LoginState, maxAgeMs: number) {
   const at = now(deps).getTime()
   const last = state.lastRead
@@ -263,7 +263,7 @@ async function readCredentials(deps: RefreshDeps, state: LoginState, maxAgeMs: n
   }
 }
 
-/** Refreshes, and keeps the tokens when that fails and they are usable. */
+/** Refreshes the tokens; returns the old ones if that fails and they are still usable. */
 async function renew(
   deps: RefreshDeps,
   state: LoginState,
@@ -282,7 +282,7 @@ function pendingError({ account }: LoginState, result: Exclude<RefreshResult, { 
   return refreshPending(account, 'needsLogin' in result ? result : { needsLogin: false })
 }
 
-/** Runs one refresh at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */
+/** Runs one refresh at a time in this process. It continues after its callers stop waiting, because the new pair must be stored. */
 function refreshOnce(deps: RefreshDeps, state: LoginState, seen: Credentials, signal?: AbortSignal) {
   if (!state.inFlight) {
     const respectPause = !state.mayTryNow
@@ -324,9 +324,9 @@ function now(deps: RefreshDeps): Date {
 }
 
 /**
- * Compares tokens with their account before their first use: the service must list at least one of the account's newest activities (service
- * document, endpoint 9). An account without activities passes. For another rider it parks the account and throws CredentialsRejectedError
- * `other_rider`. Throws TransientError `rider_pending` when the list cannot be fetched, and passes on a 401, a rate limit and an abort.
+ * Checks before their first use that tokens belong to their account: the service must list at least one of the account's newest activities
+ * (service document, endpoint 9). An account without activities passes. For another rider, parks the account and throws
+ * CredentialsRejectedError `other_rider`. Throws TransientError `rider_pending` if the list fails; passes on a 401, a rate limit and an abort.
  */
 async function assertRider(
   deps: RefreshDeps,
@@ -341,7 +341,7 @@ async function assertRider(
     // The caller's request was not sent, so its error must not be thrown.
     throw riderPending(account, error)
   })
-  const error = otherRider(account.name, 'nothing of it was written')
+  const error = otherRider(account.name, 'nothing was written')
   const reason = isSame ? null : error.message
   await deps.vault.locked(account.accountId, async ({ credentials, recordRider }) => {
     if (credentials && isSamePair(credentials, held)) await recordRider({ isOther: !isSame, reason })
@@ -353,7 +353,7 @@ async function assertRider(
 
 export type Comparison = { baseUrl: string; queue: string; accessToken: string; evidence: RiderEvidence }
 
-/** Requests the list once and tells whether it contains one of an account's newest activities; true for an account without any. */
+/** Fetches the list once and reports whether it contains one of an account's newest activities; true for an account without activities. */
 export async function listsOneOf(
   deps: CallDeps,
   { baseUrl, queue, accessToken, evidence, signal }: Comparison & { signal: AbortSignal | undefined },
@@ -370,15 +370,15 @@ export async function listsOneOf(
   return parsed.value.entries.some(({ path }) => evidence.paths.includes(path))
 }
 
-/** Makes the error of an account whose tokens could not be compared with it. */
+/** Makes the error for an account whose tokens could not be checked against its activities. */
 function riderPending(account: { name: string }, cause: unknown): TransientError {
-  const text = `the tokens of account "${account.name}" could not be compared with it (${errorLine(cause)}); the next attempt comes by itself`
+  const text = `could not check whose tokens account "${account.name}" has (${errorLine(cause)}); musette retries by itself`
   return new TransientError('rider_pending', text, { cause })
 }
 
-/** Makes the error of a login as another rider than the one of the account's activities. */
+/** Makes the error for signing in another rider than the account's activities belong to. */
 export function otherRider(account: string, done: string): CredentialsRejectedError {
   const login = commandFor('login', account)
-  const text = `account "${account}" has the activities of another rider than this login, and ${done}; for an account of its own run: musette login NAME --username …, with a new NAME; for the rider of these activities run: ${login}, and with --same-rider if it is the same one after all`
+  const text = `account "${account}" has activities of another rider than this login, and ${done}; to use a separate account, run: musette login NAME --username …, with a new NAME; to sign in the rider of these activities, run: ${login}, and with --same-rider if both are the same rider`
   return new CredentialsRejectedError('other_rider', text)
 }

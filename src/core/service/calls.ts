@@ -8,13 +8,13 @@ import { send, type TransportDeps } from './transport.ts'
 
 export type CallDeps = { transport: TransportDeps; pacer: Pacer; sleep: Sleep; random: () => number }
 
-/** How often a GET is tried again after a TransientError; callers handle longer outages. */
+/** Maximum number of retries of a GET after a TransientError; callers handle longer outages. */
 const READ_RETRIES = 2
 const READ_BACKOFF: Backoff = { firstMs: 1 * SECOND, maxMs: 10 * SECOND, factor: 4 }
-/** The longest pause of the other calls after a 503: its Retry-After is a hint and not a limit. */
+/** Maximum pause of other calls after a 503, ms: its Retry-After is a hint, not a limit. */
 const MAX_OUTAGE_PAUSE_MS = 60 * SECOND
 
-/** Sends one request when the pacer allows it, and returns an answer with a status of 200 to 299. Throws the errors of statusError. */
+/** Sends one request once the pacer allows it, and returns a response with status 200 to 299. Throws the errors of statusError. */
 export async function callOnce(
   deps: CallDeps,
   input: { request: ServiceRequest; queue: string },
@@ -48,7 +48,7 @@ export function applyRetryAfter(
   }
 }
 
-/** Sends a GET, and again after a TransientError. */
+/** Sends a GET, and retries it after a TransientError. */
 export async function callRead(
   deps: CallDeps,
   input: { request: ServiceRequest; queue: string },
@@ -72,19 +72,19 @@ export function endpointUrl(baseUrl: string, path: string, query: Record<string,
   return url
 }
 
-/** Makes the URL of one object (endpoints 7 and 8), its path escaped to one segment. Throws RejectedError `bad_path` for an empty one and dots. */
+/** Makes the URL of one object (endpoints 7 and 8), its path escaped to one segment. Throws RejectedError `bad_path` for dots or nothing. */
 export function objectUrl(baseUrl: string, folder: string, path: string, query: Record<string, string> = {}) {
   // URL resolves dots, so the request would go to another endpoint.
   if (path === '' || path === '.' || path === '../..') {
     throw new RejectedError('bad_path', `"${path}" is not the path of an activity or a workout`)
   }
-  // The Buffer replaces unpaired surrogates, at which encodeURIComponent throws.
+  // The Buffer replaces unpaired surrogates, for which encodeURIComponent throws.
   return endpointUrl(baseUrl, `${folder}/${encodeURIComponent(Buffer.from(path).toString())}`, query)
 }
 
 /**
- * Makes the URL of a workout file (service document, endpoint 4) from the service's address, absolute or relative. `what` is the request,
- * for messages. Throws RejectedError `foreign_origin` for another origin than the base URL's, and `bad_url` for a text that is not a URL.
+ * Makes the URL of a workout file (service document, endpoint 4) from the service's address, absolute or relative. `what` names the request in
+ * messages. Throws RejectedError `foreign_origin` if the address has another origin than the base URL, and `bad_url` if it is not a URL.
  */
 export function fileUrl(baseUrl: string, address: string, what: string): URL {
   const base = endpointUrl(baseUrl, '/')
@@ -96,11 +96,11 @@ export function fileUrl(baseUrl: string, address: string, what: string): URL {
 }
 
 /**
- * Throws TransientError `account_moved` when the tokens were made by another service than the one at the account's address: the
- * account was signed in elsewhere after its row was read. It is transient because the next read of the row has the new address.
+ * Throws TransientError `account_moved` if the tokens came from another service than the account's address, because the account was signed in
+ * elsewhere after its row was read. The error is transient, because the next read of the row has the new address.
  */
 export function assertOrigin(account: LoginAccount, credentials: Credentials): void {
   if (credentials.origin === new URL(account.baseUrl).origin) return
-  const message = `account "${account.name}" is signed in at another address since this began; the next attempt goes there`
+  const message = `account "${account.name}" was signed in at another address meanwhile; the next attempt uses it`
   throw new TransientError('account_moved', message)
 }

@@ -2,7 +2,7 @@ import { errorCode } from '../../kit/errors.ts'
 import { SECOND } from '../../kit/time.ts'
 import type { BadItem, Drift } from './wire/lenient.ts'
 
-/** A span of activity starts, with both ends; the service counts in whole seconds. */
+/** A span of activity starts, including both ends; the service counts whole seconds. */
 export type Window = Readonly<{ from: Date; to: Date }>
 
 type Listed<Entry> = {
@@ -12,9 +12,9 @@ type Listed<Entry> = {
 }
 
 /**
- * Lists a window by one request, or, if the answer is too large, by a request for each half, and so on. A part of one second whose answer is
- * still too large is added to `unlisted` and reported as an item that cannot be read; what is in there already is not requested again. Without
- * `unlisted` such a part throws the UnexpectedResponseError `too_large`. The halves share a second, whose entries may come twice.
+ * Lists a window with one request or, if the response is too large, with a request for each half, and so on. If the response for one second is
+ * still too large, adds that second to `unlisted` and reports it as an unreadable item; seconds already in `unlisted` are not requested again.
+ * Without `unlisted`, throws UnexpectedResponseError `too_large`. The halves share a second, whose entries may come twice.
  */
 export async function listInParts<Entry>(
   request: (window: Window) => Promise<Listed<Entry>>,
@@ -41,7 +41,7 @@ export async function listInParts<Entry>(
       const middle = new Date(Math.floor((from.getTime() + to.getTime()) / 2 / SECOND) * SECOND)
       if (middle > from) split(middle)
       else if (!unlisted) throw error
-      // The second of an entry is the end of one part and the beginning of the next.
+      // An entry's second is the end of one part and the start of the next.
       else if (unlisted.at(-1)?.from.getTime() === to.getTime())
         unlisted.push({ from, to: unlisted.pop()?.to ?? to })
       else unlisted.push(part)
@@ -59,7 +59,7 @@ export async function listInParts<Entry>(
       drift: answers.flatMap(({ value }) => value.drift),
     },
     requestedAt: answers[0]?.requestedAt ?? now,
-    // By the last answer, because the caller subtracts the time since the first request.
+    // Uses the last response, because the caller subtracts the time since the first request.
     serviceTime: answers.at(-1)?.serviceTime,
   }
 }

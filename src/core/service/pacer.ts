@@ -2,21 +2,21 @@ import type { Logger } from 'pino'
 import { errorLine, RateLimitedError } from '../../kit/errors.ts'
 import { type Clock, MINUTE, SECOND, type Sleep } from '../../kit/time.ts'
 
-/** The queue of a call (queues take turns) and its origin (a pause holds for one origin). */
+/** A call's queue (queues take turns) and origin (a pause applies to one origin). */
 type PacedCall = { queue: string; origin: string }
 
 export type Pacer = ReturnType<typeof makePacer>
 
-/** Called with the ms by which a rate limit has delayed the calls to an origin beyond the pause that already ran. */
+/** Called with the ms by which a rate limit delayed the calls to an origin beyond the pause that was already running. */
 export type OnPause = (ms: number) => void
 
-/** Grants one call (`waitMs` is 0) or says in how many ms to ask again; and how long the pause of each origin still lasts, ms. */
+/** Grants one call (`waitMs` is 0), or says in how many ms to ask again; `pausesMs` has the remaining pause of each origin, ms. */
 export type Grant = { waitMs: number; pausesMs: Record<string, number> }
 
-/** The pace of all processes that use one database. Both throw the errors of the store. */
+/** The pace of all processes that use one database. Both functions throw the errors of the store. */
 export type SharedPace = {
   take(requestsPerMinute: number): Promise<Grant>
-  /** Pauses the calls of every process to an origin for `ms`; a longer pause stays. */
+  /** Pauses every process's calls to an origin for `ms`, unless a longer pause is running. */
   pause(origin: string, ms: number): Promise<void>
 }
 
@@ -24,14 +24,14 @@ type Waiter = { call: PacedCall; start: () => void; refuse: (reason: unknown) =>
 
 /** A granted call may start up to 1 s late, so the pace budgets 61 s for the calls of any 60 s. */
 const MAX_LATE_MS = 1 * SECOND
-/** A pause that another process reports is news when it is longer than the known one by more than this. */
+/** A pause of another process is logged if it exceeds the known pause by more than this, ms. */
 const PAUSE_TOLERANCE_MS = 1 * SECOND
 
 /**
- * Makes the pacer that all calls to the service go through: at most `concurrency` of this process at a time, and at most
- * `requestsPerMinute` in any 60 s; with `shared`, of all processes together. The queue that has waited longest since its last call is
- * next; a queue is first in, first out. Calls to a paused origin wait; if the pause is longer than `longestPauseMs` they are rejected, so
- * that they do not delay others. If the shared pace cannot be reached, every waiting call is rejected with its error.
+ * Makes the pacer for all calls to the service: at most `concurrency` of this process at a time, and at most `requestsPerMinute` in any 60 s;
+ * with `shared`, of all processes together. The queue whose last call is longest ago is next; each queue is first in, first out. Calls to a
+ * paused origin wait; if the pause exceeds `longestPauseMs` they are rejected, so that they do not delay others. If the shared pace cannot be
+ * reached, every waiting call is rejected with its error.
  */
 export function makePacer(
   deps: {
@@ -50,7 +50,7 @@ export function makePacer(
   const take = shared ? () => shared.take(options.requestsPerMinute) : makeOwnPace(deps.now, options)
   /** in the order of the calls */
   const waiting: Waiter[] = []
-  /** the count of calls when each queue was last served */
+  /** the number of served calls when each queue was last served */
   const lastServed = new Map<string, number>()
   let served = 0
   let running = 0
@@ -58,7 +58,7 @@ export function makePacer(
   /** ends the wait for a pause or for the pace */
   let nap = new AbortController()
   let isStarting = false
-  /** the pauses that are being told to the other processes */
+  /** the pauses that are being shared with the other processes */
   let storing: Promise<unknown> = Promise.resolve()
 
   const remove = (waiter: Waiter): void => {
@@ -106,19 +106,19 @@ export function makePacer(
       if (pauseHere(origin, ms, PAUSE_TOLERANCE_MS))
         log?.warn({ waitMs: ms }, 'the service asked another process to wait')
     if (waitMs > 0) return pace.begin('all', Math.ceil(waitMs))
-    // The grant is lost if its answer took too long, or if the call was abandoned meanwhile.
+    // The grant expires if its answer took too long, or if the call was aborted meanwhile.
     const next = deps.now().getTime() - askedAt <= MAX_LATE_MS ? findNext() : undefined
     if (next) start(next)
   }
 
-  /** Looks again at what is waiting. */
+  /** Ends the current wait and checks the waiting calls again. */
   const look = (): void => {
     nap.abort()
     nap = new AbortController()
     void startCalls()
   }
 
-  /** Pauses the calls of this process, and returns whether the pause became longer by more than `toleranceMs`. */
+  /** Pauses the calls of this process; returns whether the pause grew by more than `toleranceMs`. */
   const pauseHere = (origin: string, ms: number, toleranceMs = 0): boolean => {
     const longerMs = ms - pauses.leftMs(origin)
     if (longerMs <= toleranceMs) return false
@@ -151,8 +151,8 @@ export function makePacer(
 
   return {
     /**
-     * Runs `work` as soon as the pace allows it. Throws the signal's reason when it aborts while waiting, RateLimitedError
-     * `rate_limited` when the origin is paused for longer than `longestPauseMs`, and the errors of the shared pace.
+     * Runs `work` as soon as the pace allows it. Throws the signal's reason if it aborts while waiting, RateLimitedError `rate_limited` if the
+     * origin is paused for longer than `longestPauseMs`, and the errors of the shared pace.
      */
     async run<T>(call: PacedCall, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
       signal?.throwIfAborted()
@@ -167,16 +167,16 @@ export function makePacer(
         look()
       }
     },
-    /** Pauses every call to an origin for `ms` from now; a longer pause stays. */
+    /** Pauses every call to an origin for `ms` from now, unless a longer pause is running. */
     pause(origin: string, ms: number): void {
-      // If the pause cannot be stored, the service tells the other processes itself.
+      // If the pause cannot be stored, the other processes learn it from the service.
       const say = (error: unknown) =>
-        log?.warn({ reason: errorLine(error) }, 'a pause was not told to other processes')
+        log?.warn({ reason: errorLine(error) }, 'could not share a pause with other processes')
       if (pauseHere(origin, ms)) storing = Promise.all([storing, shared?.pause(origin, ms).catch(say)])
       look()
     },
     pausedMs: (origin: string) => pauses.leftMs(origin),
-    /** Rejects all calls that wait, and all later ones, with `reason`, and waits until the pauses are stored. */
+    /** Rejects all waiting and later calls with `reason`, and waits until the pauses are stored. */
     async close(reason: Error): Promise<void> {
       closed = reason
       for (const waiter of waiting.splice(0)) waiter.refuse(reason)
@@ -186,7 +186,7 @@ export function makePacer(
   }
 }
 
-/** Makes waits by key that end after a time. A clock that is set back does not make one longer. */
+/** Keeps waits by key that end after a time. Setting the clock back makes no wait longer. */
 function makeCountdowns(now: Clock) {
   const waits = new Map<string, { until: number; ms: number }>()
   return {
@@ -201,13 +201,13 @@ function makeCountdowns(now: Clock) {
   }
 }
 
-/** Makes the pace of a process that shares none: evenly spread, without a burst. */
+/** Makes the pace of a process that shares none: evenly spread, without bursts. */
 function makeOwnPace(now: Clock, { requestsPerMinute }: { requestsPerMinute: number }) {
   const everyMs = (MINUTE + MAX_LATE_MS) / requestsPerMinute
   let nextAt = 0
   return async (): Promise<Grant> => {
     const at = now().getTime()
-    // A clock that is set back delays a call by one interval at most; a call may start in the millisecond before its time.
+    // If the clock is set back, a call waits at most one interval. A call may start in the millisecond before its time.
     nextAt = Math.min(nextAt, at + everyMs + 1)
     const waitMs = Math.max(0, Math.floor(nextAt - at))
     if (waitMs === 0) nextAt = (at - nextAt <= MAX_LATE_MS ? nextAt : at) + everyMs
@@ -216,6 +216,6 @@ function makeOwnPace(now: Clock, { requestsPerMinute }: { requestsPerMinute: num
 }
 
 function rateLimited(pauseMs: number): RateLimitedError {
-  const text = `the service asked to wait, and ${Math.ceil(pauseMs / SECOND)} s of that are left`
+  const text = `the service asked to wait; ${Math.ceil(pauseMs / SECOND)} s are left`
   return new RateLimitedError('rate_limited', text, pauseMs)
 }

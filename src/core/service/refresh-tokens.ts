@@ -26,14 +26,14 @@ export type RefreshResult =
   | { kind: 'waiting'; until: Date | undefined; needsLogin: boolean }
   | { kind: 'failed'; cause: unknown; needsLogin: boolean }
 
-/** Pauses after a refresh that failed without a clear refusal; half of a token's life, days, is left for further attempts. */
+/** Backoff after a refresh that failed without a clear refusal; half of a token's life, several days, remains for retries. */
 const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor: 3 }
 
 /**
- * Refreshes an account's tokens (service document, endpoint 1) under its lock: reads them again, and requests a new pair only when they are
- * still those in `seen`. After `invalid_grant` a stored password is tried once, else the account is parked. Any other failure is recorded
- * with a growing pause, during which nothing is requested unless `respectPause` is false; refusals without a reason ask for a login after
- * a day. A new pair is stored before it is used.
+ * Refreshes an account's tokens (service document, endpoint 1) under its lock: reads them again, and requests a new pair only if they still
+ * equal `seen`. After `invalid_grant`, tries a stored password once, otherwise parks the account. Records any other failure with a growing
+ * pause, during which nothing is requested unless `respectPause` is false. Refusals without a reason ask for a login after a day. Stores a new
+ * pair before it is used.
  */
 export async function refreshTokens(
   deps: RefreshDeps,
@@ -41,7 +41,7 @@ export async function refreshTokens(
 ): Promise<RefreshResult> {
   const { account, seen, respectPause } = input
   const call = { queue: account.queue, origin: new URL(account.baseUrl).origin }
-  // The pacer comes before the lock: a process that waits for a pause to end must not hold the lock.
+  // The pacer comes before the lock: a process that waits for a pause must not hold the lock.
   return deps.calls.pacer.run(call, () =>
     deps.vault.locked(account.accountId, async (held): Promise<RefreshResult> => {
       const stored = held.credentials
@@ -56,20 +56,20 @@ export async function refreshTokens(
   )
 }
 
-/** Pauses while the service refuses new tokens: an outage of seconds or of days. A refused refresh has REFRESH_BACKOFF. */
+/** Backoff while the service rejects new tokens, in an outage of seconds or days. A rejected refresh has REFRESH_BACKOFF. */
 const REFUSAL_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: HOUR, factor: 3 }
-/** A longer outage is reported, see findAccountStatuses. */
+/** Duration of an outage before it is reported, ms; see findAccountStatuses. */
 const WARN_AFTER_MS = HOUR
-/** After so many refusals over so long a person is asked to sign in; attempts go on, because the outage may end. */
+/** A person is asked to sign in after this many rejections over this time, ms. Attempts go on, because the outage may end. */
 const MIN_REFUSALS = 3
 const PARK_AFTER_MS = DAY
 
-/** Tells whether a login has ended for good; refusals without a reason do not end it, even when a person was asked to sign in. */
+/** Reports whether a login has ended for good. Rejections without a reason do not end it, even after a person was asked to sign in. */
 export function isEnded({ needsLogin, refusedSince }: Credentials): boolean {
   return needsLogin && refusedSince === undefined
 }
 
-/** Computes since when the service refuses an account without a reason, and whether that asks for a login. */
+/** Returns since when the service rejects an account without a reason, and whether that asks for a login. */
 function judgeRefusals({ refusedSince: since, needsLogin }: Credentials, now: Date, refusals: number) {
   const refusedSince = since && since < now ? since : now
   const lastedMs = now.getTime() - refusedSince.getTime()
@@ -77,18 +77,18 @@ function judgeRefusals({ refusedSince: since, needsLogin }: Credentials, now: Da
   return { refusedSince, lastedMs, needsLogin: needsLogin || isLasting }
 }
 
-/** Tells whether a refresh was refused, and a new login may be the remedy. */
+/** Reports whether a refresh was refused so that a new login may help. */
 function isRefusal(error: unknown): boolean {
   return error instanceof RejectedError && [400, 401, 403].includes(error.status ?? 0)
 }
 
-/** Tells whether the next attempt must wait. A pause of more than a day comes from a wrong clock and does not count. */
+/** Reports whether the next attempt must wait. A pause of more than a day comes from a wrong clock and is ignored. */
 export function isPaused(deps: RefreshDeps, { notBefore }: Credentials): boolean {
   const leftMs = notBefore ? notBefore.getTime() - deps.calls.transport.now().getTime() : 0
   return leftMs > 0 && leftMs <= MAX_RETRY_AFTER_MS
 }
 
-/** Counts a new token that was refused, once for all callers, and returns the error for them. */
+/** Counts a rejected new token, once for all callers, and returns the error for them. */
 export async function recordRefusal(
   deps: RefreshDeps,
   { account, seen }: { account: LoginAccount; seen: Credentials },
@@ -111,16 +111,16 @@ export async function recordRefusal(
   })
 }
 
-/** Makes the error of an account whose new tokens the service refuses. */
+/** Makes the error for an account whose new tokens the service rejects. */
 export function tokensRefused(
   account: { name: string },
   state: Pick<Credentials, 'needsLogin' | 'refusedSince' | 'notBefore'>,
 ): CredentialsRejectedError | TransientError {
   const since = state.refusedSince ? `, since ${state.refusedSince.toISOString()}` : ''
   const next = state.notBefore ? ` after ${state.notBefore.toISOString()}` : ''
-  const text = `the service refuses tokens of account "${account.name}" that it has just made${since}; the next attempt comes by itself${next}`
+  const text = `the service refuses the new tokens of account "${account.name}" that it has just issued${since}; musette retries by itself${next}`
   if (!state.needsLogin) return new TransientError('token_refused', text)
-  const withCommand = `${text}; if the service is well otherwise, run: ${commandFor('login', account.name)}`
+  const withCommand = `${text}; if the service works otherwise, run: ${commandFor('login', account.name)}`
   return new CredentialsRejectedError('token_refused', withCommand)
 }
 
@@ -145,7 +145,7 @@ async function grantAndSave(deps: RefreshDeps, account: LoginAccount, held: Held
   const client = { baseUrl: account.baseUrl, clientId, clientSecret }
   const request = async (grant: Grant): Promise<TokenPair> => {
     const pair = await requestTokens(deps.calls, { client, grant })
-    // The pair in the spool counts when it is newer than the row's, whose time may come from a clock that was set back.
+    // The pair in the spool wins if it is newer than the row's, whose time may come from a clock that was set back.
     const earliest = held.credentials.obtainedAt.getTime() + 1
     return { ...pair, obtainedAt: new Date(Math.max(pair.obtainedAt.getTime(), earliest)) }
   }
@@ -193,7 +193,7 @@ export function isSamePair(a: Credentials, b: Credentials): boolean {
   return a.accessToken === b.accessToken && a.obtainedAt.getTime() === b.obtainedAt.getTime()
 }
 
-/** Makes the error of an account that only a person can sign in again, with the command for it. */
+/** Makes the error for an account that only a person can sign in again, with the command for it. */
 export function loginEnded(account: { name: string }) {
   return new CredentialsRejectedError(
     'needs_login',
@@ -201,13 +201,13 @@ export function loginEnded(account: { name: string }) {
   )
 }
 
-/** Makes the error of an account without a usable token, because a refresh has failed (`cause`) or must wait (`until`). */
+/** Makes the error for an account without a usable token, because a refresh failed (`cause`) or must wait (`until`). */
 export function refreshPending(
   account: { name: string },
   { cause, until, needsLogin }: { cause?: unknown; until?: Date | undefined; needsLogin: boolean },
 ): CredentialsRejectedError | TransientError {
   const reason = cause === undefined ? '' : ` (${errorLine(cause)})`
-  const next = until ? `; the next attempt comes by itself after ${until.toISOString()}` : ''
+  const next = until ? `; musette retries by itself after ${until.toISOString()}` : ''
   const text = `the tokens of account "${account.name}" could not be refreshed${reason}${next}`
   const options = cause === undefined ? {} : { cause }
   if (!needsLogin) return new TransientError('refresh_pending', text, options)

@@ -12,12 +12,12 @@ import { decodeUtf8, excessOfText, isObject, parseIfJson } from '../../kit/json.
 import { quoteText, toLine } from '../../kit/text.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
-// The one place that turns a status or a content into an error of the kit. `what` names the request (`activity ab12`). No message contains
-// a URL's query or a token; of a body it contains only the result of quoteRefusal.
+// This file alone turns a status or a content into an error of the kit. `what` names the request (`activity ab12`). No message contains a
+// URL's query or a token; of a body it contains only the result of quoteRefusal.
 
-/** OAuth error words that refuse the access token, with any status (RFC 6750 section 3.1). */
+/** OAuth error codes that reject the access token, with any status (RFC 6750 section 3.1). */
 const TOKEN_ERRORS: readonly string[] = ['invalid_token', 'expired_token', 'invalid_grant']
-/** OAuth error words that concern the client or the request, not the login. */
+/** OAuth error codes that concern the client or the request, not the login. */
 const CLIENT_ERRORS: readonly string[] = [
   'invalid_client',
   'unauthorized_client',
@@ -25,11 +25,11 @@ const CLIENT_ERRORS: readonly string[] = [
   'invalid_scope',
 ]
 
-/** What `success` may be. */
+/** Accepted values of `success`. */
 const SUCCESS: readonly unknown[] = [true, 1, '1', 'true']
 const FAILURE: readonly unknown[] = [false, 0, '0', 'false']
 
-/** The parts of an answer from which its content is read. */
+/** The parts of a response from which its content is read. */
 export type AnswerContent = Pick<RawAnswer, 'status' | 'headers' | 'body'>
 
 /** Turns a failure below HTTP (connecting, sending, reading) into a TransientError whose cause has only the code. */
@@ -49,7 +49,7 @@ const BEFORE_SENDING: readonly string[] = ['connect_failed', 'certificate_refuse
 
 function networkKind(code: string, { answered, origin }: { answered: boolean; origin: string }) {
   if (/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) {
-    const cause = CAUSES[code] ? `, because ${CAUSES[code]}` : ''
+    const cause = CAUSES[code] ? `: ${CAUSES[code]}` : ''
     return { code: 'connect_failed', text: `the service at ${origin} cannot be reached${cause} (${code})` }
   }
   if (/TIMEOUT|ETIMEDOUT/.test(code))
@@ -57,24 +57,24 @@ function networkKind(code: string, { answered, origin }: { answered: boolean; or
   const refused = describeCertificate({ code }, origin, 'MUSETTE_BASE_URL', 'NODE_EXTRA_CA_CERTS')
   if (refused) return { code: 'certificate_refused', text: refused }
   if (code === HTTP2_ONLY || code.endsWith('_NO_APPLICATION_PROTOCOL')) {
-    const text = `the server at ${origin} speaks HTTP/2 only, and musette HTTP/1.1; let it, or a proxy before it, offer HTTP/1.1, too`
+    const text = `the server at ${origin} speaks HTTP/2 only, and musette HTTP/1.1; let the server, or a proxy before it, offer HTTP/1.1, too`
     return { code: 'http2_only', text: `${text} (${code})` }
   }
   if (answered) return { code: 'cut_answer', text: `the answer was cut off (${code})` }
-  const seen = /SSL|EPROTO/.test(code) ? 'what answers does not speak TLS' : 'the connection was lost'
+  const seen = /SSL|EPROTO/.test(code) ? 'the server does not speak TLS' : 'the connection was lost'
   return { code: 'connection_lost', text: `${seen} (${code})` }
 }
 
-/** Why a connection failed, by the code of the system. */
+/** Why a connection failed, by system error code. */
 const CAUSES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'no program answers at its address',
-  ENOTFOUND: 'there is no machine of that name',
-  EAI_AGAIN: 'its name cannot be looked up at the moment',
-  EHOSTUNREACH: 'no way leads to its address',
-  ENETUNREACH: 'this machine has no network',
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'host name not found',
+  EAI_AGAIN: 'host name lookup failed temporarily',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network unreachable',
 }
 
-/** Makes the error of an answer's status; undefined for 200 to 299. `words` is the result of quoteRefusal. */
+/** Makes the error for a response status; undefined for 200 to 299. `words` is the result of quoteRefusal. */
 export function statusError(answer: RawAnswer, what: string, now: Date, words = '') {
   const { status, requestSent } = answer
   if (status >= 200 && status <= 299) return undefined
@@ -95,8 +95,8 @@ export function statusError(answer: RawAnswer, what: string, now: Date, words = 
 }
 
 /**
- * Reads the JSON object of an answer with a good status. Throws UnexpectedResponseError `not_json` (HTML, other text),
- * `cut_json` or `too_large`, RejectedError `success_false`, and RejectedError 401 when an OAuth error hides behind a 200.
+ * Reads the JSON object of a response with a good status. Throws UnexpectedResponseError `not_json` (HTML, other text), `cut_json` or
+ * `too_large`, RejectedError `success_false`, and RejectedError 401 if a 200 contains an OAuth error.
  */
 export function parseJsonObject(answer: AnswerContent, what: string, words = ''): Record<string, unknown> {
   const excess = excessOfText(answer.body)
@@ -108,7 +108,7 @@ export function parseJsonObject(answer: AnswerContent, what: string, words = '')
     throw new UnexpectedResponseError('not_json', `${what}: the answer is not JSON but ${content}`)
   }
   const wire = parseIfJson(text)
-  // JSON.parse quotes the text in its message, so its error is not kept as cause.
+  // JSON.parse quotes the text in its message, so its error is not kept as the cause.
   if (wire === undefined)
     throw new UnexpectedResponseError('cut_json', `${what}: the answer is cut or broken JSON`)
   if (!isObject(wire)) throw badShape(what, 'the answer is not an object')
@@ -122,7 +122,7 @@ export function parseJsonObject(answer: AnswerContent, what: string, words = '')
   throw badShape(what, 'the answer does not say whether the request succeeded')
 }
 
-/** Reads the text of a workout file. Throws UnexpectedResponseError for HTML or nothing, RejectedError for a JSON failure. */
+/** Reads the text of a workout file. Throws UnexpectedResponseError for HTML or an empty file, RejectedError for a JSON failure. */
 export function parseFileText(answer: AnswerContent, what: string): string {
   const text = decodeUtf8(answer.body)
   if (isHtml(answer, text)) {
@@ -135,16 +135,16 @@ export function parseFileText(answer: AnswerContent, what: string): string {
   return text
 }
 
-/** Reads the JSON of a token answer whatever its status; undefined when there is none. */
+/** Reads the JSON of a token response with any status; undefined if there is none. */
 export function parseQuietly(answer: AnswerContent): unknown {
   return excessOfText(answer.body) === undefined ? parseIfJson(decodeUtf8(answer.body)) : undefined
 }
 
-/** How servers that expect TLS answer plain HTTP: nginx, Apache, and programs in Go. */
+/** How servers that expect TLS answer plain HTTP: nginx, Apache, and Go programs. */
 const EXPECTS_TLS =
   /plain HTTP (request was sent to HTTPS|to an SSL-enabled)|HTTP request to an HTTPS server/i
 
-/** Makes the error of a token answer that another program than the service gave; undefined for one that may be its own. */
+/** Makes the error for a token response from another program than the service; undefined if it may come from the service. */
 function foreignError(answer: RawAnswer, failed: string, { host }: URL): RejectedError | undefined {
   const { status } = answer
   const text = excessOfText(answer.body) === undefined ? decodeUtf8(answer.body) : ''
@@ -159,8 +159,8 @@ function foreignError(answer: RawAnswer, failed: string, { host }: URL): Rejecte
 }
 
 /**
- * Makes the error of a token answer without a token (service document, endpoint 1). The content decides first: `invalid_grant` and a
- * refused password become a CredentialsRejectedError, a refused client and the answer of a proxy a RejectedError; else the status decides.
+ * Makes the error for a token response without a token (service document, endpoint 1). The content decides first: `invalid_grant` and a
+ * refused password become a CredentialsRejectedError, a refused client and a proxy's response a RejectedError. Otherwise the status decides.
  */
 export function tokenError(
   answer: RawAnswer,
@@ -200,13 +200,13 @@ export function badShape(what: string, reason: string): UnexpectedResponseError 
   return new UnexpectedResponseError('bad_shape', `${what}: ${reason}`)
 }
 
-/** Makes the error of a redirect; `target` names where it leads, without path and query. */
+/** Makes the error for a redirect; `target` names where it leads, without path and query. */
 export function redirectError(what: string, status: number, target = 'no address'): UnexpectedResponseError {
   const message = `${what}: the service redirects to ${target} (status ${status})`
   return new UnexpectedResponseError('redirect_refused', message)
 }
 
-/** Makes the error of an answer above the body limit, in bytes after decompression. */
+/** Makes the error for a response above the body limit, in bytes after decompression. */
 export function tooLarge(what: string, limit: number): UnexpectedResponseError {
   return new UnexpectedResponseError('too_large', `${what}: the answer is larger than ${limit} bytes`)
 }
@@ -220,10 +220,10 @@ function isHtml(answer: AnswerContent, text: string): boolean {
   return /\bhtml\b/i.test(answer.headers['content-type'] ?? '') && text.trimStart().startsWith('<')
 }
 
-/** Chains of causes are short; the limit only guards against a circular one. */
+/** Maximum depth in a chain of causes. Chains are short; the limit only guards against a circular one. */
 const MAX_DEPTH = 5
 
-/** Finds the first stable code in an error's chain: undici wraps the socket's error, and Happy Eyeballs makes an AggregateError. */
+/** Returns the first stable code in an error's chain: undici wraps the socket's error, and Happy Eyeballs makes an AggregateError. */
 function networkCodeOf(error: unknown, depth = 0): string {
   const code = errorCode(error)
   if (code !== 'unexpected' || depth >= MAX_DEPTH || !(error instanceof Error)) return code
@@ -232,30 +232,30 @@ function networkCodeOf(error: unknown, depth = 0): string {
   return error.cause === undefined ? code : networkCodeOf(error.cause, depth + 1)
 }
 
-/** Makes a cause that is safe to log: code and kind, because a text of undici may contain bytes of an answer, and so tokens. */
+/** Makes a cause that is safe to log, with code and kind only: a message of undici may contain bytes of a response, and so tokens. */
 function plainCause(error: unknown): Error {
   const code = networkCodeOf(error)
   return Object.assign(new Error(`${error instanceof Error ? error.name : 'Error'} ${code}`), { code })
 }
 
-/** Reads the `error` word of an OAuth error body (RFC 6749 section 5.2); undefined when there is none. */
+/** Returns the `error` code of an OAuth error body (RFC 6749 section 5.2); undefined if there is none. */
 export function parseOAuthError(wire: unknown): string | undefined {
   if (!isObject(wire) || typeof wire.error !== 'string' || wire.error === '') return undefined
   return wire.error
 }
 
-/** The members of an answer that may contain the reason, the most detailed first. */
+/** The members of a response that may contain the reason, most detailed first. */
 const MEMBERS = ['error_description', 'message', 'reason', 'error'] as const
-/** Enough for a sentence; a longer text was not written for a person. */
+/** Maximum length of a quoted reason: enough for a sentence; a longer text was not written for a person. */
 const MAX_CHARACTERS = 200
-/** A longer run of characters that is not a plain word may be an encoded token. */
+/** A long run of characters other than a plain word; it may be an encoded token. */
 const LONG_RUN = /[^\s"'(),;<>[\]{}]{16,}/g
 const PLAIN_WORD = /^\p{Lu}?\p{Ll}{0,30}[.:!?]?$/u
 
 /**
- * Quotes the service's reason for a refusal from a JSON answer, for the end of a message: one line of at most 200 characters,
- * without anything that may be a secret. Empty when there is no reason, or it repeats the request's token. Only for requests with
- * no other secret than their access token.
+ * Quotes the service's reason for a refusal from a JSON response, for the end of a message: one line of at most 200 characters, without
+ * anything that may be a secret. Returns '' if there is no reason or it repeats the request's token. Only for requests whose only secret is
+ * their access token.
  */
 export function quoteRefusal(answer: RawAnswer, authorization: string | undefined): string {
   const wire = parseQuietly(answer)

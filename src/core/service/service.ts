@@ -57,23 +57,23 @@ export type ServiceObserver = { onAnswer: OnAnswer; onPause: OnPause }
 export type Service = ReturnType<typeof openService>
 
 export type ServiceOptions = {
-  /** requests at a time, over all accounts */
+  /** concurrent requests of all accounts together */
   concurrency: number
-  /** requests in any 60 s, over all accounts */
+  /** maximum requests in any 60 s, of all accounts together */
   requestsPerMinute: number
-  /** longest pause of a rate limit, in ms, that a call waits for; a longer one throws RateLimitedError. Default: no limit */
+  /** longest rate-limit pause that a call waits for, ms; a longer one throws RateLimitedError. Default: no limit */
   longestPauseMs?: number | undefined
   userAgent: string
-  /** the HTTP proxies towards the service; undefined: none */
+  /** the HTTP proxies for the service; undefined: none */
   proxies?: Proxies | undefined
   /** a person waits: the first refresh ignores the pause after a failure */
   byHand?: boolean | undefined
   timeouts?: Partial<Timeouts>
-  /** the largest answer that is read, after decompression; 60 MB */
+  /** maximum response size after decompression, bytes; default 60 MB */
   maxBodyBytes?: number
 }
 
-/** Opens the client of the service, with one pacer for all calls of all accounts. The caller closes its own `dispatcher`. */
+/** Opens the client of the service, with one pacer for all accounts. The caller must close a `dispatcher` that it passes in. */
 export function openService(
   deps: {
     vault: TokenVault
@@ -84,7 +84,7 @@ export function openService(
     dispatcher?: Dispatcher
     /** called for every request and every rate limit, for metrics */
     observer?: ServiceObserver | undefined
-    /** the pace of other processes that use the service; without it this process has its own */
+    /** the pace shared with other processes that use the service; without it this process has its own */
     sharedPace?: SharedPace
   },
   options: ServiceOptions,
@@ -97,7 +97,7 @@ export function openService(
     options,
   )
   const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
-  // A person who waits for a verb sees the error itself.
+  // A person who waits for a command sees the error itself.
   const watch = options.byHand ? undefined : watchOutages(log)
   const onAnswer: OnAnswer = (end) => {
     watch?.(end)
@@ -117,7 +117,7 @@ export function openService(
     pacer.run({ queue: 'login', origin: new URL(baseUrl).origin }, work, signal)
 
   return {
-    /** Makes the endpoints that need a token; an account has one login, however often this is called. */
+    /** Returns the endpoints that need an account's token. Repeated calls for one account share its login. */
     forAccount({ accountId, name, baseUrl }: Omit<LoginAccount, 'queue'>): AccountService {
       const key = JSON.stringify([accountId, name, baseUrl])
       const queue = String(accountId)
@@ -131,7 +131,7 @@ export function openService(
     requestLogin: (client: ClientCredentials, grant: Grant, signal?: AbortSignal) =>
       runLogin(client, () => requestLogin(calls, { client, grant }, signal), signal),
     authorizeUrl,
-    /** Requests the login page and returns the reason when the service refuses to begin a login (endpoint 2). */
+    /** Requests the login page; returns the reason if the service refuses to start a login (endpoint 2). */
     fetchAuthorizeRefusal: (client: Application, input: { redirectUri: string }, signal?: AbortSignal) =>
       runLogin(client, () => fetchAuthorizeRefusal(calls, { client, ...input }, signal), signal),
     /** See listsOneOf. */
@@ -144,7 +144,7 @@ export function openService(
       const answer = await callRead(calls, { request: { ...target, method: 'GET' }, queue: what }, signal)
       return makeAnswer(answer, jsonBy(parseWorkoutList)(answer, what))
     },
-    /** Rejects new calls, waits for a token refresh in flight, then closes every connection. */
+    /** Rejects new calls, waits for a token refresh in progress, then closes every connection. */
     async close() {
       const paced = pacer.close(new DOMException('the client of the service is closed', 'AbortError'))
       await Promise.allSettled([...logins.values()].map((state) => state.inFlight))
@@ -161,7 +161,7 @@ function openConnections(
 ) {
   if (handedIn) return { get: handedIn, post: handedIn, close: async () => undefined }
   const get = makeAgent(proxies, { connectMs })
-  // Each POST has a new connection: a token or an upload would be lost on one that the service has just closed.
+  // Each POST gets a new connection, because the service may just have closed an idle one, and a token or an upload would be lost on it.
   const post = makeAgent(proxies, { connectMs, pipelining: 0 })
   return {
     get,
@@ -173,8 +173,8 @@ function openConnections(
 }
 
 /**
- * A parsed answer: its decoded bytes (and the gzipped ones, when they came in gzip), the time of the request by our clock, and
- * the time of the answer by the service's clock (undefined without a Date header).
+ * A parsed response: its decoded bytes (and the gzipped bytes, if it came in gzip), the time of the request by our clock, and the time of the
+ * response by the service's clock (undefined without a Date header).
  */
 export type Answer<T> = {
   value: T
@@ -186,7 +186,7 @@ export type Answer<T> = {
 
 type FixedEndpoint = 'GET /oauth/activity' | 'GET /oauth/training_info' | 'GET /oauth/workouts'
 
-/** Characters of an object's name in a message, at most. */
+/** Maximum characters of an object's name in a message. */
 
 export type AccountService = ReturnType<typeof accountService>
 
@@ -225,7 +225,7 @@ function accountService(deps: RefreshDeps, state: LoginState) {
     )
 
   return {
-    /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9); `unlisted`: see listInParts. */
+    /** Lists activities started in `from` to `to`; with `updatedFrom`, only those changed since (endpoint 9). `unlisted`: see listInParts. */
     async listActivities(input: Window & { updatedFrom?: Date; unlisted?: Window[] }, signal?: AbortSignal) {
       const { from, to, updatedFrom, unlisted } = input
       const request = (part: Window) => {
@@ -238,7 +238,7 @@ function accountService(deps: RefreshDeps, state: LoginState) {
       }
       return listInParts(request, { window: { from, to }, unlisted, now: deps.calls.transport.now() })
     },
-    /** Fetches one activity, with `samples` also its samples (endpoint 8); no other caller gets a large answer until `hold` is released. */
+    /** Fetches one activity, and its samples if `samples` (endpoint 8). No other caller gets a large response until `hold` is released. */
     async fetchActivity(
       path: string,
       input: { samples: boolean; hold?: Hold | undefined },
@@ -256,7 +256,7 @@ function accountService(deps: RefreshDeps, state: LoginState) {
       const target = fixed('GET /oauth/training_info', 'training info', { ...input })
       return read(target, jsonBy(parseTrainingInfo), signal)
     },
-    /** Downloads a workout file as text, from the service's own origin only (endpoint 4). */
+    /** Downloads a workout file as text, only from the service's own origin (endpoint 4). */
     async downloadWorkout(address: string, signal?: AbortSignal) {
       const what = 'file of the workout of the day'
       const url = fileUrl(baseUrl, address, what)
@@ -273,7 +273,7 @@ function accountService(deps: RefreshDeps, state: LoginState) {
       const what = `workout ${quoteName(path)}`
       return read({ endpoint: 'GET /oauth/workout/<path>', url, what }, jsonBy(parseWorkout), signal)
     },
-    /** Uploads a FIT file once, without a retry (endpoint 10); TransientError.requestSent says whether it may have arrived. */
+    /** Uploads a FIT file once, without a retry (endpoint 10). TransientError.requestSent says whether it may have arrived. */
     async uploadFit(file: UploadFile, signal?: AbortSignal) {
       const what = `upload of ${quoteName(file.fileName)}`
       const endpoint = 'POST /oauth/upload'
@@ -288,7 +288,7 @@ function accountService(deps: RefreshDeps, state: LoginState) {
       }
       return withToken(deps, state, { send, sendElsewhere: sendElsewhere(endpoint, signal) }, { signal })
     },
-    /** Renews the token when it is past half its life. */
+    /** Refreshes the token if more than half of its life has passed. */
     refreshTokenIfDue: (signal?: AbortSignal) => refreshIfDue(deps, state, signal),
   }
 }
@@ -308,8 +308,8 @@ function unixSeconds(moment: Date, round: (seconds: number) => number): string {
 }
 
 /**
- * Reads an answer of endpoint 8 (service document, "Activity detail"), new or stored. The samples, nearly all of the answer, are read from
- * the bytes into columns, and the rest as JSON; when the samples are not flat objects, JSON.parse reads everything. Throws the errors of
+ * Reads a response of endpoint 8 (service document, "Activity detail"), new or stored. Samples, nearly all of the response, are read from the
+ * bytes into columns, and the rest as JSON; if the samples are not flat objects, JSON.parse reads everything. Throws the errors of
  * parseJsonObject, and UnexpectedResponseError `bad_shape`.
  */
 export function readActivity(answer: AnswerContent, what: string): WireActivity & WithDrift {
@@ -319,7 +319,7 @@ export function readActivity(answer: AnswerContent, what: string): WireActivity 
   if (start !== undefined && scanned) {
     const rest = Buffer.concat([body.subarray(0, start), Buffer.from('null'), body.subarray(scanned.end)])
     const wire = parseJsonObject({ ...answer, body: rest }, what)
-    // JSON.parse keeps the last of two members of one name.
+    // JSON.parse keeps the last of two members with the same name.
     if (wire.session_data === null) return parsedOrThrow(parseActivity(wire, scanned.data), what)
   }
   return parsedOrThrow(parseActivity(parseJsonObject(answer, what)), what)
@@ -330,10 +330,10 @@ function parsedOrThrow<T>(parsed: Parsed<T>, what: string): T & WithDrift {
   return { ...parsed.value, drift: parsed.drift }
 }
 
-/** Requests in a row that fail with a 5xx before that is an outage: the service gives one for single valid objects. */
+/** Consecutive 5xx failures that count as an outage: the service sends a 5xx for some valid objects. */
 const OUTAGE_AFTER = 5
 
-/** Makes the observer that logs once when a service stops answering, and once when it answers again, whoever asks and how often. */
+/** Makes the observer that logs once when a service stops answering and once when it answers again, for all callers. */
 function watchOutages(log: Logger): OnAnswer {
   const problems = makeLogOnce(log)
   const failed = new Map<string, number>()
@@ -348,7 +348,7 @@ function watchOutages(log: Logger): OnAnswer {
     const times = (failed.get(origin) ?? 0) + 1
     failed.set(origin, times)
     if (!isUnreachable && times < OUTAGE_AFTER) return
-    const sentence = `the service at ${origin} does not answer; requests are tried again by themselves`
+    const sentence = `the service at ${origin} does not answer; musette retries requests by itself`
     problems.say('warn', origin, sentence, { reason: failure ?? `status ${status}` })
   }
 }

@@ -9,7 +9,7 @@ import { send } from './transport.ts'
 import { parseToken } from './wire/wire-token.ts'
 
 export type ClientCredentials = { baseUrl: string; clientId: string; clientSecret: string }
-/** The client in the address of a login page. */
+/** The client as the address of a login page names it. */
 export type Application = Omit<ClientCredentials, 'clientSecret'>
 
 export type Grant =
@@ -24,9 +24,9 @@ const WHAT: Readonly<Record<Grant['type'], string>> = {
 }
 
 /**
- * Requests tokens (service document, endpoint 1), with the client's id and secret by HTTP Basic, and stores nothing; pacer and lock are
- * the caller's. Throws CredentialsRejectedError when the service refuses the login, RejectedError when it refuses the client, and the
- * errors of `send`.
+ * Requests tokens (service document, endpoint 1), with the client's id and secret by HTTP Basic, and stores nothing; the caller takes the
+ * pacer and the lock. Throws CredentialsRejectedError if the service refuses the login, RejectedError if it refuses the client, and the errors
+ * of `send`.
  */
 export async function requestTokens(
   deps: Pick<CallDeps, 'transport' | 'pacer'>,
@@ -44,7 +44,7 @@ export async function requestTokens(
   return interpretTokenAnswer(answer, grant, { now: transport.now, url: request.url })
 }
 
-/** Requests tokens for a login and stores nothing; refreshes a pair without a usable access token once. Throws as requestTokens. */
+/** Requests tokens for a login and stores nothing. Refreshes a pair without a usable access token once. Throws like requestTokens. */
 export async function requestLogin(
   deps: Pick<CallDeps, 'transport' | 'pacer'>,
   { client, grant }: { client: ClientCredentials; grant: Grant },
@@ -62,8 +62,8 @@ export async function requestLogin(
 }
 
 /**
- * Reads a token answer by its content: an empty access token or an error word with status 200 is a refusal. With a refresh token and no
- * error word, a missing or odd access token becomes '' and counts as expired.
+ * Reads a token response by its content: an empty access token or an error code with status 200 is a refusal. With a refresh token and no
+ * error code, a missing or malformed access token becomes '' and counts as expired.
  */
 function interpretTokenAnswer(
   answer: RawAnswer,
@@ -72,13 +72,13 @@ function interpretTokenAnswer(
 ): TokenPair {
   const what = WHAT[grant.type]
   const good = answer.status >= 200 && answer.status <= 299
-  // A token that is a number is kept with all of its digits.
+  // A numeric token keeps all of its digits.
   const text = answer.body.toString('utf8').replace(/("refresh_token"\s*:\s*)(\d+)(?=\s*[,}])/, '$1"$2"')
   const wire = parseQuietly({ ...answer, body: Buffer.from(text) })
   const token = good ? parseToken(wire) : undefined
   if (!token || (token.access_token === undefined && parseOAuthError(wire) !== undefined))
     throw tokenError(answer, { what, url, grant: grant.type }, now())
-  // RFC 6749 section 6: the old refresh token stays valid when the answer has no new one.
+  // RFC 6749 section 6: the old refresh token stays valid if the response has no new one.
   const refreshToken =
     token.refresh_token ?? (grant.type === 'refresh_token' ? grant.refreshToken : undefined)
   if (refreshToken === undefined) throw badShape(what, 'the answer holds no refresh token')
@@ -89,7 +89,7 @@ function interpretTokenAnswer(
   return { accessToken: token.access_token, refreshToken, obtainedAt, expiresAt }
 }
 
-/** Makes the address that a rider's browser is sent to (service document, endpoint 2). */
+/** Makes the address to which a rider's browser is sent (service document, endpoint 2). */
 export function authorizeUrl(client: Application, input: { redirectUri: string; state: string }): string {
   const url = endpointUrl(client.baseUrl, '/oauth/authorize')
   url.search = new URLSearchParams({
@@ -110,7 +110,7 @@ function formBody(grant: Grant): RequestBody {
   return { contentType: 'application/x-www-form-urlencoded', content: form.toString() }
 }
 
-/** RFC 6749 section 2.3.1: id and secret are form-encoded before they are joined. */
+/** Makes a Basic header; id and secret are form-encoded before they are joined (RFC 6749 section 2.3.1). */
 function basicHeader(client: ClientCredentials): string {
   const pair = `${formEncode(client.clientId)}:${formEncode(client.clientSecret)}`
   return `Basic ${Buffer.from(pair).toString('base64')}`
@@ -121,9 +121,9 @@ function formEncode(text: string): string {
 }
 
 /**
- * Requests the page that begins a login, as a browser would, without following redirects (service document, endpoint 2): a service that
- * refuses the client or the redirect address shows a page with the reason and never redirects (RFC 6749 section 4.1.2.1). Returns the
- * refusal as a few words; undefined when there is none or the answer is unclear. Throws TransientError `connect_failed` or `proxy_failed`.
+ * Requests the page that starts a login, like a browser but without following redirects (service document, endpoint 2). A service that refuses
+ * the client or the redirect address shows a page with the reason and never redirects (RFC 6749 section 4.1.2.1). Returns the refusal in a few
+ * words; undefined if there is none or the response is unclear. Throws TransientError `connect_failed` or `proxy_failed`.
  */
 export async function fetchAuthorizeRefusal(
   deps: Pick<CallDeps, 'transport'>,
@@ -131,7 +131,7 @@ export async function fetchAuthorizeRefusal(
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const { client, redirectUri } = input
-  // A separate state: the login's state is valid for one answer only.
+  // A separate state, because the login's state is valid for one response only.
   const state = randomBytes(24).toString('base64url')
   const request: ServiceRequest = {
     ...{ method: 'GET', endpoint: 'GET /oauth/authorize', what: 'the sign-in page' },
@@ -148,7 +148,7 @@ export async function fetchAuthorizeRefusal(
   }
 }
 
-/** Only 400 with an OAuth error is a refusal: a 403 may be meant for programs that are not browsers. */
+/** Returns the refusal in a response. Only 400 with an OAuth error is one: a 403 may be meant for programs other than browsers. */
 function refusalOf(answer: RawAnswer, redirectUri: string): string | undefined {
   const { location } = answer.headers
   const sentBack = location?.startsWith(redirectUri) && URL.canParse(location) ? new URL(location) : undefined

@@ -11,7 +11,7 @@ import type { Endpoint, RawAnswer, ServiceRequest, Timeouts } from './http-messa
 import { networkError, redirectError, tooLarge } from './service-errors.ts'
 
 export type TransportDeps = {
-  /** reuses connections for GET; opens a new one for each POST, because a request on a stale connection would be lost */
+  /** `get` reuses connections; `post` opens a new one for each request, because a request on a stale connection would be lost */
   dispatchers: { get: Dispatcher; post: Dispatcher }
   now: Clock
   large: LargeAnswers
@@ -19,14 +19,14 @@ export type TransportDeps = {
   onAnswer?: OnAnswer | undefined
 }
 
-/** The size of the pieces in which a body is sent. */
+/** Size of the pieces in which a body is sent, bytes. */
 const PIECE_BYTES = 64 * 1024
-/** GET follows at most this many redirects, within its origin. */
+/** Maximum number of redirects that a GET follows, within its origin. */
 const MAX_REDIRECTS = 3
 
 /**
- * Sends a request and reads the whole answer, whatever its status. Throws TransientError when it fails below HTTP,
- * UnexpectedResponseError when the answer is too large, wrongly encoded or leads elsewhere, and the signal's reason.
+ * Sends a request and reads the whole response, with any status. Throws TransientError if it fails below HTTP, UnexpectedResponseError if the
+ * response is too large, in an unknown encoding or leads elsewhere, and the signal's reason.
  */
 export async function send(deps: TransportDeps, request: ServiceRequest, signal?: AbortSignal) {
   const startedAt = performance.now()
@@ -90,7 +90,7 @@ async function exchange(
     path: `${url.pathname}${url.search}`,
     method: request.method,
     headers: headersOf(request, userAgent),
-    // Bytes are streamed in pieces: while the last piece is not taken, the request cannot have arrived.
+    // Bytes are streamed in pieces: until the last piece is taken, the request cannot have arrived.
     ...(content !== undefined && {
       body:
         typeof content === 'string'
@@ -162,22 +162,22 @@ function parseDate(header: string | undefined): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-/** The end of one request: an answer of any status, or the reason for none; without names of objects and secrets. */
+/** The end of one request: a response with any status, or the reason for none; without object names and secrets. */
 type RequestEnd = {
   endpoint: Endpoint
-  /** of the service */
+  /** the service's origin */
   origin: string
-  /** the answer's HTTP status; undefined without a complete answer */
+  /** HTTP status of the response; undefined without a complete response */
   status: number | undefined
-  /** the stable code of the error, `aborted` when the caller stopped it; undefined after an answer */
+  /** stable code of the error, `aborted` if the caller stopped it; undefined after a response */
   failure: string | undefined
-  /** the duration in ms, connecting and redirects included */
+  /** duration in ms, including connecting and redirects */
   ms: number
 }
 
 export type OnAnswer = (end: RequestEnd) => void
 
-/** Returns the target of a redirect; undefined without one. Throws `redirect_refused` for a POST, another origin, or one too many. */
+/** Returns the target of a redirect; undefined without one. Throws `redirect_refused` for a POST, another origin, or too many redirects. */
 function nextUrl(
   answer: RawAnswer,
   from: { url: URL; method: 'GET' | 'POST'; what: string; mayFollow: boolean },
@@ -196,23 +196,23 @@ function nextUrl(
   return next
 }
 
-/** A decoded body, and its gzipped bytes when it came so. */
+/** A decoded body, and its gzipped bytes if it came in gzip. */
 type Body = { decoded: Buffer; gzipped: Buffer | undefined }
 
-/** The first buffer for a body of unknown length. */
+/** Size of the first buffer for a body of unknown length, bytes. */
 const FIRST_BYTES = 64 * 1024
-/** Larger answers are read one at a time; this is five hours of samples. */
+/** Larger responses are read one at a time, bytes; this is five hours of samples. */
 const LARGE_BYTES = 8_000_000
 
-/** One large answer is read at a time, and one is held; the caller that holds one may read another. */
+/** One large response is read at a time, and one is held; its holder may read another. */
 type LargeAnswers = { read: Semaphore; held: Semaphore }
 
 type Input = { encoding: string | undefined; length: number | undefined; maxBytes: number; what: string }
 
 /**
- * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes), and the library's error
- * when it ends early. `length` is the Content-Length. A large body is read when `large` allows it; with a `hold` it waits until no other is
- * held, and is held until the release.
+ * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, exceeds the limit (bytes), and the library's error if
+ * it ends early. `length` is the Content-Length. A large body is read once `large` allows it; with a `hold`, it waits until no other is held,
+ * and is held until the release.
  */
 async function readBody(
   body: Readable,
@@ -230,7 +230,7 @@ async function readBody(
   }
   const readLarge = () =>
     large.read(1, async () => {
-      // The buffers of the last answer stay in memory until a full collection.
+      // The buffers of the last response stay in memory until a full collection.
       collectGarbage()
       const whole = began.ended ? began : await collect(pieces, { ...input, began })
       return decode(whole.bytes, input)
@@ -257,12 +257,12 @@ async function decode(came: Buffer, { encoding, maxBytes, what }: Input): Promis
 
 type Collected = { bytes: Buffer; ended: boolean }
 
-/** Reads pieces, after those in `began`, to the end or until the size passes `pauseAt`. */
+/** Reads pieces, after those in `began`, to the end or until the size exceeds `pauseAt`. */
 async function collect(
   pieces: AsyncIterator<Buffer>,
   { length, maxBytes, what, began, pauseAt = maxBytes }: Input & { began?: Collected; pauseAt?: number },
 ): Promise<Collected> {
-  // Chunks are copied at once, so that a large answer is in memory once and not twice.
+  // Chunks are copied at once, so a large response is in memory once, not twice.
   let whole = began?.bytes ?? Buffer.allocUnsafeSlow(Math.min(length ?? FIRST_BYTES, maxBytes, pauseAt))
   let size = began?.bytes.length ?? 0
   while (size <= pauseAt) {
@@ -292,7 +292,7 @@ function isGzip(encoding: string | undefined): boolean {
   return /^(x-)?gzip$/i.test(encoding?.trim() ?? '')
 }
 
-/** Collects all garbage at once, including what only an abandoned wait keeps alive. */
+/** Collects all garbage at once, including objects that only an abandoned wait keeps alive. */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()

@@ -19,7 +19,7 @@ const [TOKEN, TRAINING, WORKOUTS] = ['/oauth/token', '/oauth/training_info', '/o
 const START = makeTestClock().now()
 const ago = (ms: number) => new Date(START.getTime() - ms)
 const later = (ms: number) => ago(-ms)
-/** A login whose token is due, and one whose token has expired. */
+/** Start times of a login whose token is due, and of one whose token has expired. */
 const [DUE, EXPIRED] = [ago(4 * DAY), ago(8 * DAY)]
 const rowOf = (obtainedAt = START, changes: Partial<Credentials> = {}) => makeCredentials(obtainedAt, changes)
 
@@ -27,7 +27,7 @@ const isToken = ({ path }: SentRequest) => path === TOKEN
 const formOf = ({ body }: SentRequest) => new URLSearchParams(body)
 const bearerOf = ({ headers }: SentRequest) => headers.authorization?.replace('Bearer ', '')
 
-/** A service that knows one access token at a time and rotates like the real one. */
+/** Makes a service that knows one access token at a time and rotates tokens like the real service. */
 function makeRotating(access = 'access-0', refresh = 'refresh-0', password?: string) {
   const state = { access, refresh }
   let count = 0
@@ -57,7 +57,7 @@ const tokens =
   (request) =>
     isToken(request) ? reply : other
 
-/** An account with a stored login, and a service that answers so. */
+/** Opens an account with a stored login, and a service that answers with `answer`. */
 function open(
   answer: Answer,
   row: Credentials | null = rowOf(),
@@ -79,7 +79,7 @@ function open(
 const byPause = { failures: 3, notBefore: later(HOUR) }
 const wrongClock = later(7 * DAY)
 
-/** Logins as they are stored, by words for them. */
+/** Stored logins, by the names that the table uses. */
 const STORED: Readonly<Record<string, Credentials | null>> = {
   none: null,
   young: rowOf(),
@@ -127,8 +127,8 @@ describe('a request', () => {
       parks the account on invalid_grant and names the command to run | young | knows no login | training_info token workouts | needs_login
       recognizes invalid_grant with status 200 | young | says invalid_grant with status 200 | training_info token workouts | needs_login
       tries a stored password once, and uses its pair | with a password | knows the password | training_info token token training_info | Fresh
-      parks the account when the stored password is refused as well | with a password | knows no login | training_info token token workouts | needs_login
-      fails for now when the refresh of an expired token fails | expired | fails | token | refresh_pending
+      parks the account if the stored password is refused too | with a password | knows no login | training_info token token workouts | needs_login
+      fails for now if the refresh of an expired token fails | expired | fails | token | refresh_pending
       does not wait a week because a clock was ahead at a failure | failed, until a wrong clock | refuses the token | token training_info | Fresh
       does not wait a week because a clock was ahead at a refusal | refused, since a wrong clock | refuses the token | token training_info | Fresh
       makes no attempt before the stored time, even for a refused token | in a pause | refuses everything | training_info workouts | refresh_pending
@@ -171,7 +171,7 @@ describe('a request', () => {
       expect(opened.lines.some((line) => line.includes('run: musette login'))).toBe(true)
     }
     if (service === 'fails') expect(error.cause).toMatchObject({ code: 'server_error' })
-    // A second call is as quiet as the first one.
+    // A second call makes as few requests as the first.
     if (!isRefreshed && error instanceof Error) {
       await errorOf(opened.info())
       expect(opened.paths()).toHaveLength(paths.length)
@@ -192,7 +192,7 @@ describe('a request', () => {
     expect(vault.writes).toEqual(['save'])
   })
 
-  it('uses the newer pair of another process after a 401 and does not refresh', async () => {
+  it('uses another process’s newer pair after a 401, without a refresh', async () => {
     const answer = makeRotating('access-9')
     const { ride, vault, requests } = open((one) => {
       vault.rows.set(1, rowOf(ago(HOUR), { accessToken: 'access-9' }))
@@ -202,7 +202,7 @@ describe('a request', () => {
     expect(requests.map(bearerOf)).toEqual(['access-0', 'access-9', 'access-9'])
   })
 
-  it('refreshes nothing when the account moves between the read and the lock', async () => {
+  it('does not refresh if the account moves between the read and the lock', async () => {
     const vault = makeMemoryVault({ 1: rowOf(DUE) })
     const locked: typeof vault.locked = (accountId, use) => {
       vault.rows.set(1, rowOf(START, { accessToken: 'x', origin: 'https://elsewhere.test' }))
@@ -213,7 +213,7 @@ describe('a request', () => {
     expect(requests).toEqual([])
   })
 
-  it('reads the vault again before an activity counts as gone, because another rider may have signed in', async () => {
+  it('reads the vault again before an activity counts as gone', async () => {
     const { ride, vault, requests } = open((one) =>
       one.path.includes('/theirs') === (bearerOf(one) === 'access-9')
         ? { body: { success: true } }
@@ -228,8 +228,8 @@ describe('a request', () => {
   })
 })
 
-describe('new tokens that the service refuses', () => {
-  /** A service whose token endpoint works, and whose other endpoints answer 401 until `endsAt` (ms after the start). */
+describe('new tokens that the service rejects', () => {
+  /** Makes a service whose token endpoint works, and whose other endpoints answer 401 until `endsAt` (ms after the start). */
   function openOutage(endsAt: number, shared = makeMemoryVault({ 1: rowOf() })) {
     let made = 0
     const dead = new Set(['refresh-dead'])
@@ -246,7 +246,7 @@ describe('new tokens that the service refuses', () => {
       undefined,
       { shared },
     )
-    /** Calls every `ms` until the time is over; returns the names of the errors, each once, in their order. */
+    /** Calls every `ms` until the time is over; returns the names of the errors in order, each once. */
     const callEvery = async (ms: number, until: number) => {
       const names: string[] = []
       while (opened.clock.now().getTime() < START.getTime() + until) {
@@ -267,17 +267,17 @@ describe('new tokens that the service refuses', () => {
     ['six hours', 6 * HOUR, 5 * MINUTE, ['TransientError', 'good'], 1],
     ['40 hours with two calls', 40 * HOUR, 25 * HOUR, ['TransientError', 'good'], 1],
     ['30 hours', 30 * HOUR, 5 * MINUTE, ['TransientError', 'CredentialsRejectedError', 'good'], 1],
-  ])('for %s are an outage, after which the account recovers', async (_what, ms, every, names, told) => {
+  ])('for %s count as an outage, after which the account recovers', async (_what, ms, every, names, told) => {
     const outage = openOutage(ms)
     expect(await outage.callEvery(every, ms + 2 * HOUR + every)).toEqual(names)
     expect(outage.row()).toMatchObject({ needsLogin: false, refusals: 0, refusedSince: undefined })
-    // Pauses grow to an hour, half of which is chance: in a day some fifty tokens.
+    // Pauses grow to an hour, half of it random: that makes about fifty tokens a day.
     expect(outage.made()).toBeLessThan(8 + (2 * ms) / HOUR)
     const errors = outage.lines.filter((line) => JSON.parse(line).level === 50)
     expect([errors.length > 0, outage.vault.reasons.length > 0]).toEqual([told > 0, told > 0])
   })
 
-  it('are counted once for all concurrent calls, and make no request during the stored pause, also in another process', async () => {
+  it('are counted once for concurrent calls, and pause requests in every process', async () => {
     const outage = openOutage(DAY)
     const refused = { name: 'TransientError', code: 'token_refused' }
     for (const error of await Promise.all(Array.from({ length: 20 }, () => errorOf(outage.info()))))
@@ -289,7 +289,7 @@ describe('new tokens that the service refuses', () => {
     expect([outage.made(), outage.paths().at(-1)]).toEqual([1, WORKOUTS])
   })
 
-  it('lose no answer when the first accepted token cannot be stored', async () => {
+  it('lose no response if the first accepted token cannot be stored', async () => {
     const vault = makeMemoryVault({ 1: rowOf(START, { refusals: 2, refusedSince: ago(HOUR) }) })
     const locked = () => Promise.reject(new Error('the database is away'))
     const { info, lines } = open(all({ body: INFO }), undefined, { shared: { ...vault, locked } })
@@ -311,7 +311,7 @@ describe('new tokens that the service refuses', () => {
   })
 })
 
-describe('an object that is refused with 401', () => {
+describe('an object that the service rejects with 401', () => {
   const refusing = (start: string, elsewhere: Reply = { body: INFO }): Answer => {
     return (one) => {
       if (isToken(one)) return { body: tokenBody(1) }
@@ -323,9 +323,9 @@ describe('an object that is refused with 401', () => {
   it.each([
     ['an activity', '/oauth/activity/ride', TRAINING, 200],
     ['the training info', TRAINING, WORKOUTS, 200],
-    ['an activity, and the other endpoint fails otherwise', '/oauth/activity/ride', TRAINING, 404],
+    ['an activity, while the other endpoint fails differently', '/oauth/activity/ride', TRAINING, 404],
   ])(
-    'does not end the login when no other endpoint refuses the new token: %s',
+    'does not end the login if no other endpoint rejects the new token: %s',
     async (_, path, other, status) => {
       const { info, ride, requests, vault } = open(refusing(path, { status, body: INFO }))
       const error = await errorOf(path.endsWith('ride') ? ride('ride') : info())
@@ -335,14 +335,14 @@ describe('an object that is refused with 401', () => {
     },
   )
 
-  it('costs one refresh, however many they are', async () => {
+  it('costs one refresh, even if several objects are rejected', async () => {
     const { info, ride, refreshes } = open(refusing('/oauth/activity/'))
     for (const path of ['a', 'b', 'c']) expect(await errorOf(ride(path))).toMatchObject({ status: 401 })
     expect((await info()).value.status).toBe('Fresh')
     expect(refreshes()).toBe(1)
   })
 
-  it('in the comparison with the account sends no file meanwhile', async () => {
+  it('while the rider is checked, prevents the upload of a file', async () => {
     const vault = makeMemoryVault({ 1: rowOf(START, { isRiderCompared: false }) })
     const evidence = { paths: ['ride'], from: START, to: START }
     const findEvidence = async () => ({ ...(await vault.findEvidence(1)), ...evidence })
@@ -355,7 +355,7 @@ describe('an object that is refused with 401', () => {
   })
 })
 
-describe('a refresh without a definite answer', () => {
+describe('a refresh without a definite response', () => {
   it.each<[string, Reply | Error]>([
     ['a 500', { status: 500, body: 'oops' }],
     ['a lost answer', Object.assign(new Error('gone'), { code: 'ECONNRESET' })],
@@ -373,9 +373,9 @@ describe('a refresh without a definite answer', () => {
   })
 })
 
-describe('a refresh that is refused without a reason', () => {
+describe('a refresh that is rejected without a reason', () => {
   const page = { body: '<html>denied</html>', headers: { 'content-type': 'text/html' } }
-  /** Calls each hour until `ms` after the start, while each refresh gets `reply`; then the token endpoint works. */
+  /** Calls every hour until `ms` after the start, while each refresh gets `reply`; then the token endpoint works. */
   async function openRefused(reply: Reply, ms: number, stored = rowOf(DUE)) {
     const isOver = () => opened.clock.now() >= later(ms)
     const opened = open((one) => {
@@ -403,7 +403,7 @@ describe('a refresh that is refused without a reason', () => {
     ['500 for 3 days', { status: 500, body: {} }, 3 * DAY, false],
     ['404 for 3 days', { status: 404, body: {} }, 3 * DAY, false],
     ['a page for 3 days', page, 3 * DAY, false],
-  ])('asks for a login after a day, with the old token in use: %s', async (_what, reply, ms, asks) => {
+  ])('asks for a login after a day, but keeps the old token in use: %s', async (_what, reply, ms, asks) => {
     const { ends, row, vault, info, account, refreshes, clock } = await openRefused(reply, ms)
     expect([row()?.needsLogin, ends, row()?.accessToken]).toEqual([asks, ['good'], 'access-0'])
     expect(vault.reasons.some((reason) => reason.includes('run: musette login'))).toBe(asks)
@@ -416,7 +416,7 @@ describe('a refresh that is refused without a reason', () => {
     expect(row()).toMatchObject({ ...healthy, accessToken: 'access-1' })
   })
 
-  it('names the command once its old token has expired, and goes on trying', async () => {
+  it('names the command once its old token has expired, and keeps retrying', async () => {
     const { ends, said, vault, refreshes, row } = await openRefused({ status: 400 }, 3 * DAY, rowOf(EXPIRED))
     expect(ends).toEqual(['TransientError', 'CredentialsRejectedError'])
     expect(row()).toMatchObject({ needsLogin: true, refusals: 0 })
@@ -432,7 +432,7 @@ it('an ended login keeps its old access token in use', async () => {
   expect([row()?.needsLogin, refreshes()]).toEqual([true, 1])
 })
 
-it('a check of the token says fresh, refreshed or parked, and refreshes within days whatever lifetime is stored', async () => {
+it('a token check returns fresh, refreshed or parked, and refreshes within days', async () => {
   const { account, clock, vault } = open(makeRotating())
   const check = () => account.refreshTokenIfDue()
   expect(await check()).toBe('fresh')
@@ -448,7 +448,7 @@ it('a check of the token says fresh, refreshed or parked, and refreshes within d
   expect(moved.requests).toEqual([])
 })
 
-it('a stop during a refresh ends the waiting of the caller, and the new pair is stored before the client is closed', async () => {
+it('a stop during a refresh releases the caller; closing waits for the new pair', async () => {
   const stop = new AbortController()
   const rotating = makeRotating('gone')
   const { account, service, row } = open((one) => {

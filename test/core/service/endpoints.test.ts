@@ -11,7 +11,7 @@ import {
   type Reply,
 } from './open-test-service.ts'
 
-/** Opens an account whose every request is answered alike, or by these replies first. */
+/** Opens an account whose requests get the replies `before` in order, then always `reply`. */
 function openAccount(reply: Reply, baseUrl = BASE_URL, before: Reply[] = []) {
   const opened = openTestService(() => before.shift() ?? reply)
   return { ...opened, account: opened.service.forAccount({ ...ACCOUNT, baseUrl }) }
@@ -20,8 +20,8 @@ function openAccount(reply: Reply, baseUrl = BASE_URL, before: Reply[] = []) {
 const EMPTY = { body: { success: true, activities: [], workouts: [], workout: [] } }
 const MARCH = { from: new Date('2024-03-01T00:00:00.900Z'), to: new Date('2024-03-31T00:00:00.100Z') }
 
-describe('what is sent', () => {
-  it('is a GET with token, user agent, whole seconds, and only the fields that are wanted', async () => {
+describe('a request', () => {
+  it('is a GET with token, user agent, whole seconds and only the wanted fields', async () => {
     const { account, requests } = openAccount(EMPTY)
     await account.listActivities({ ...MARCH, updatedFrom: new Date('2024-03-02T00:00:00.999Z') })
     await account.fetchActivity('ab12', { samples: true })
@@ -39,7 +39,7 @@ describe('what is sent', () => {
     expect(requests[0]?.headers).toEqual({ ...plain, authorization: 'Bearer access-0' })
   })
 
-  it('keeps the path of the base URL and escapes an identity to one segment, or is not sent', async () => {
+  it('keeps the base URL’s path, and escapes an identity to one segment or throws', async () => {
     const { account, requests } = openAccount(EMPTY, `${BASE_URL}/api/`)
     await account.fetchWorkout('a/../b?c#d')
     for (const path of ['', '.', '../..'])
@@ -58,7 +58,7 @@ describe('what is sent', () => {
   })
 })
 
-it('an answer is read as JSON with any content type and with a byte order mark', async () => {
+it('a response is read as JSON with any content type and a byte order mark', async () => {
   const headers = { 'content-type': 'text/html; charset=UTF-8' }
   const { account } = openAccount({ body: '\uFEFF {"success":true,"name":"Ride"}', headers })
   expect((await account.fetchActivity('ab12', { samples: false })).value.name).toBe('Ride')
@@ -94,7 +94,7 @@ describe('a 429', () => {
     [503, '5', 5_000],
     [503, '3600', 60_000],
   ])(
-    'or a %i with a Retry-After of %s s pauses every later call, after a 503 up to a minute',
+    'or a %i with a Retry-After of %s s pauses later calls, after a 503 up to a minute',
     async (status, after, ms) => {
       const { account, service, slept } = openAccount(EMPTY, BASE_URL, [
         { status, headers: { 'retry-after': after } },
@@ -105,7 +105,7 @@ describe('a 429', () => {
   )
 })
 
-it('an observer is told every request by the pattern of its endpoint, and no object; the reason of a refusal is told of an upload alone', async () => {
+it('an observer gets endpoints without object names; only an upload quotes a refusal', async () => {
   const said: string[] = []
   const seen: string[] = []
   const observer: ServiceObserver = {

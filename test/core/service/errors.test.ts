@@ -36,7 +36,7 @@ it.each(
     408 | | timeout |
     500 | | server_error |
     429 | | rate_limited | ride: the service asks to wait 2 s`),
-)('the error of the status %s with %s is "%s": %s', (status, body, code, message) => {
+)('the status %s with %s makes the error "%s": %s', (status, body, code, message) => {
   const error = statusError(answerOf(Number(status), body, { 'retry-after': '1.001' }), 'ride', NOW)
   expect(error?.code ?? '').toBe(code)
   if (message) expect(error?.message).toBe(message)
@@ -54,12 +54,12 @@ describe('the error of a connection', () => {
   const withCode = (code: string) => Object.assign(new TypeError('secret'), { code })
 
   it.each([
-    ['ECONNREFUSED', 'connect_failed', 'because no program answers at its address (ECONNREFUSED)'],
+    ['ECONNREFUSED', 'connect_failed', 'cannot be reached: connection refused (ECONNREFUSED)'],
     ['UND_ERR_CONNECT_TIMEOUT', 'connect_failed', 'cannot be reached (UND_ERR_CONNECT_TIMEOUT)'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate_refused', 'is signed by an unknown authority'],
     ['UND_ERR_HEADERS_TIMEOUT', 'timeout', 'the service did not answer in time'],
     ['ECONNRESET', 'connection_lost', 'the connection was lost (ECONNRESET)'],
-  ])('%s is %s, with the request sent unless there was no connection', (code, kind, text) => {
+  ])('%s is %s, and says whether the request was sent', (code, kind, text) => {
     const error = networkError(withCode(code), 'ride', at)
     const requestSent = !['connect_failed', 'certificate_refused'].includes(kind)
     expect(error).toMatchObject({ code: kind, requestSent, cause: { code, message: `TypeError ${code}` } })
@@ -67,7 +67,7 @@ describe('the error of a connection', () => {
     expect(networkError(withCode(code), 'ride', { ...at, requestSent: false }).requestSent).toBe(false)
   })
 
-  it('is cut_answer once the answer has begun, by the first code in five causes or a list of errors', () => {
+  it('is cut_answer once the response has begun, with the code from up to five causes', () => {
     const wrapped = (error: unknown, times: number): unknown =>
       times === 0 ? error : wrapped(new Error('outer', { cause: error }), times - 1)
     const messageOf = (error: unknown) => networkError(error, 'ride', { ...at, answered: true }).message
@@ -78,7 +78,7 @@ describe('the error of a connection', () => {
   })
 })
 
-describe('the content of an answer', () => {
+describe('the content of a response', () => {
   it.each([
     [{ success: true, error: '' }, undefined],
     [{ success: '1' }, undefined],
@@ -115,15 +115,15 @@ describe('the quoted reason of a refusal', () => {
     [{ error: `A${'b'.repeat(31)}.` }, ': "…"'],
     [{ error: 'no authorization' }, ''],
     [{ error: 'it is abc1' }, ''],
-  ])('in %j is %j', (body, quoted) => {
+  ])('of %j is %j', (body, quoted) => {
     expect(quoteRefusal(answerOf(400, body), 'Bearer abc1')).toBe(quoted)
     if (quoted !== '') expect(quoteRefusal(answerOf(400, body), undefined)).toBe(quoted)
   })
 })
 
-it('a request for tokens ends before the 90 s after which others stop waiting for its lock, also after a slow connection', () => {
+it('a token request ends within the 90 s that others wait for its lock', () => {
   const { connectMs, headersMs, bodyIdleMs, totalMs, tokenMs } = DEFAULT_TIMEOUTS
   expect([2 * tokenMs < 90_000, tokenMs > 3 * connectMs, connectMs >= 10_000]).toEqual([true, true, true])
-  // An answer is computed on demand, and may then trickle in.
+  // A response is computed on demand, and may then trickle in.
   expect([headersMs >= 60_000, bodyIdleMs >= headersMs, totalMs > 5 * headersMs]).toEqual([true, true, true])
 })

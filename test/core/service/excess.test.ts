@@ -25,7 +25,7 @@ const BAD = [
   [{ name: 'Nameless', more: DEEP }, TOO_DEEP, 'Nameless'],
 ] as const
 
-describe('an oversized entry is reported as bad, with its shortened name, and the other entries are read', () => {
+describe('an oversized entry is reported with its shortened name, and the others are read', () => {
   it.each([
     ['of activities', (items: unknown[]) => parseActivityList({ success: true, activities: items })],
     ['of workouts', (items: unknown[]) => parseWorkoutList({ success: true, workouts: items })],
@@ -38,7 +38,7 @@ describe('an oversized entry is reported as bad, with its shortened name, and th
     expect(bad).toEqual(BAD.map(([, reason, named], index) => ({ index: index + 1, reason, named })))
   })
 
-  it('while any field beside the list is drift', () => {
+  it('and any field beside the list is drift', () => {
     const { entries, drift } = unwrap(
       parseActivityList({ success: true, activities: [{ path: 'a' }], beside: DEEP, ...MANY }),
     )
@@ -47,7 +47,7 @@ describe('an oversized entry is reported as bad, with its shortened name, and th
   })
 })
 
-describe('an oversized answer fails with the reason', () => {
+describe('an oversized response fails with the reason', () => {
   const parsers = [
     ['an activity', (more: object) => parseActivity({ success: true, summary: more })],
     ['training info', (more: object) => parseTrainingInfo({ success: true, wotd: more })],
@@ -59,7 +59,7 @@ describe('an oversized answer fails with the reason', () => {
     expect(parse(MANY)).toEqual({ ok: false, reason: TOO_MANY })
   })
 
-  it('for samples, read from the bytes or as objects', () => {
+  it('for samples, read from bytes or as objects', () => {
     const read = (sample: string) => {
       const body = Buffer.from(`{"success":true,"summary":{},"session_data":[{"unix_time":1,${sample}}]}`)
       return () => readActivity({ status: 200, headers: {}, body }, 'GET activity x')
@@ -72,7 +72,7 @@ describe('an oversized answer fails with the reason', () => {
   })
 })
 
-it('a long text is cut, which is drift, and numbers of values are limited before they are read', () => {
+it('a long text is cut and reported as drift; too many values are not parsed', () => {
   const activities = [{ path: 'a', name: 'n'.repeat(1_001), description: 'd'.repeat(20_000) }]
   const { entries, drift } = unwrap(parseActivityList({ success: true, activities }))
   expect([entries[0]?.name?.length, entries[0]?.description?.length]).toEqual([1_000, 20_000])
@@ -82,7 +82,7 @@ it('a long text is cut, which is drift, and numbers of values are limited before
   expect(excessOfText(Buffer.from(`"\\"${'[,'.repeat(2_000_000)}"`))).toBeUndefined()
 })
 
-it('a token is read from an answer of any depth and size', () => {
+it('a token is read from a response of any depth and size', () => {
   const token = { access_token: 'abc', refresh_token: 'def', expires_in: 3_600 }
   expect(parseToken({ ...token, more: DEEP, ...MANY })).toEqual(token)
 })

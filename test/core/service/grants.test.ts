@@ -11,7 +11,7 @@ import {
 } from './open-test-service.ts'
 
 describe('a grant', () => {
-  it('sends the password with Basic credentials, and returns a pair with its times by our clock', async () => {
+  it('sends the password with Basic credentials; the pair has our clock’s times', async () => {
     const body = { ...tokenBody(1), expires_in: 100 }
     const { service, requests, clock, vault } = openTestService(() => ({ body }))
     const person = { username: 'ri der', password: 'p&w=+%é' }
@@ -25,7 +25,7 @@ describe('a grant', () => {
     expect(vault.writes).toEqual([])
   })
 
-  it('sends a code with the redirect address, and form-encodes odd client credentials', async () => {
+  it('sends a code with the redirect address, and form-encodes client credentials', async () => {
     const { service, requests } = openTestService(() => ({ body: tokenBody(1) }))
     await service.requestLogin({ ...CLIENT, clientId: 'my:app', clientSecret: 'a b%' }, CODE)
     expect(requests[0]?.headers.authorization).toBe(`Basic ${btoa('my%3Aapp:a+b%25')}`)
@@ -34,7 +34,7 @@ describe('a grant', () => {
     expect(form).toEqual({ grant_type: 'authorization_code', code, redirect_uri })
   })
 
-  it('keeps the refresh token when a refresh returns no new one', async () => {
+  it('keeps the refresh token if a refresh returns no new one', async () => {
     const { service, account, vault, clock } = openTestService(() => ({ body: { access_token: 'a2' } }))
     clock.advance(6 * 24 * 3_600_000)
     expect(await account.refreshTokenIfDue()).toBe('refreshed')
@@ -102,12 +102,12 @@ describe('a grant', () => {
   })
 })
 
-describe('the page that begins a login', () => {
+describe('the page that starts a login', () => {
   const redirectUri = 'http://127.0.0.1:8000/cb'
   const refusal = (reply: Reply | Error) =>
     openTestService(() => reply).service.fetchAuthorizeRefusal(CLIENT, { redirectUri })
 
-  it('is a failure when the connection fails; later errors do not concern the login', async () => {
+  it('throws if the connection fails; later errors do not affect the login', async () => {
     const failure = (code: string) => Object.assign(new Error(code), { code })
     expect(await errorOf(refusal(failure('ECONNREFUSED')))).toMatchObject({ code: 'connect_failed' })
     expect(await refusal(failure('ECONNRESET'))).toBeUndefined()
@@ -123,8 +123,11 @@ describe('the page that begins a login', () => {
       302 | {} | http://127.0.0.1:8000/cb?error=invalid_scope | invalid_scope
       302 | {} | http://127.0.0.1:8000/cb?code=1 |
       302 | {} | http://other.test/cb?error=invalid_scope |`),
-  )('that answers %s with %s and leads to "%s" refuses with "%s"', async (status, body, location, word) => {
-    const headers = location ? { headers: { location } } : {}
-    expect((await refusal({ status: Number(status), body, ...headers })) ?? '').toBe(word)
-  })
+  )(
+    'that answers %s with %s and location "%s" gives the refusal "%s"',
+    async (status, body, location, word) => {
+      const headers = location ? { headers: { location } } : {}
+      expect((await refusal({ status: Number(status), body, ...headers })) ?? '').toBe(word)
+    },
+  )
 })

@@ -16,7 +16,7 @@ const sampleAt = (second: number) =>
     ),
   })
 
-/** Answers by their kinds; each is sent as gzip, and those without an end go on until the client closes. */
+/** Responses by kind. Each is sent as gzip; an endless one goes on until the client closes. */
 const ANSWERS: Readonly<Record<string, () => { head: string; piece: string; times: number; end: string }>> = {
   // A ride of 24 hours.
   honest: () => ({
@@ -55,16 +55,13 @@ const REFUSED = [
   ['endless', 'too_large'],
 ]
 
-/**
- * The promise is about what is in use: how much more the process has depends on when Node collects garbage. A heap that needs more ends
- * the process.
- */
+/** Limits of memory in use. The process may have more, depending on when Node collects garbage. A heap above its limit ends the process. */
 const HEAP_MB = 100
 const OUTSIDE_MB = 250
 
-it('the client holds less than 400 MB at any answer, and reads rides of 24 hours', async () => {
+it('the client holds less than 400 MB for any response, and reads rides of 24 hours', async () => {
   const ready = new Map<string, Buffer>()
-  // Most of them cost seconds each.
+  // Most kinds take seconds each.
   const kinds = ['honest', 'objects', ...sample(Object.keys(ANSWERS).slice(2), 2)]
   const server = await openHttpServer((request, response) => {
     const kind =

@@ -2,7 +2,10 @@ import { pino } from 'pino'
 import { openService } from '../../../src/core/service/service.ts'
 import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
 
-/** Fetches activities and lists from the address in its arguments, four of each at a time, and prints the codes and the most bytes outside of the heap. */
+/**
+ * Fetches activities and lists from the address in its argument, four of each at a time. Prints the codes and the maximum bytes outside the
+ * heap.
+ */
 const [, , origin = ''] = process.argv
 const vault = makeMemoryVault({ 1: makeCredentials(new Date(), { origin }) })
 const service = openService(
@@ -11,7 +14,7 @@ const service = openService(
 )
 const account = service.forAccount({ accountId: 1, name: 'default', baseUrl: origin })
 const codeOf = (error: unknown) => (error as { code?: unknown }).code ?? String(error)
-/** The most bytes in use outside of the heap; the collection before each look leaves out what is no longer in use. */
+/** Maximum bytes in use outside the heap; a collection before each measurement frees unused bytes. */
 let outside = 0
 const looking = setInterval(() => {
   globalThis.gc?.()
@@ -19,7 +22,7 @@ const looking = setInterval(() => {
 }, 200)
 const codes: unknown[] = []
 for (const [index, kind] of (process.env.KINDS ?? '').split(' ').entries()) {
-  // The server knows by its first second which list is meant; one of a second is not listed in parts.
+  // The server identifies the list by its first second; a list of one second is not split.
   const second = { from: new Date(index * 1_000), to: new Date((index + 1) * 1_000) }
   const fetches = [0, 1, 2, 3].flatMap((n) => [
     account

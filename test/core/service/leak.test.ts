@@ -13,7 +13,7 @@ import {
 } from './open-test-service.ts'
 import { openRawServer } from './servers.ts'
 
-// Every secret holds this word, and the service echoes it wherever an answer has room for it.
+// Every secret contains this word, and the service echoes it wherever a response has room.
 const SECRET = 'sEcReT'
 const ACCOUNT_SECRETS = {
   accessToken: `access-${SECRET}`,
@@ -24,7 +24,7 @@ const ACCOUNT_SECRETS = {
 }
 const echo = `old access-${SECRET} refresh-${SECRET}`
 
-/** Everything a log, a table cell or a person could get to see of an error: text, fields, stack and causes. */
+/** Returns everything that a log, a table cell or a person could see of an error: text, fields, stack and causes. */
 function everythingOf(error: unknown): string {
   const { log, lines } = makeTestLog()
   log.error({ error }, 'failed')
@@ -42,14 +42,14 @@ const REPLIES: Array<[string, Reply | Error]> = [
 ]
 
 const refused = { status: 401, body: echo }
-/** How the data endpoints answer, and the token endpoint, by the answer that leaks. */
+/** What the data endpoints and the token endpoint answer, given the leaking reply. */
 const PLACES: ReadonlyArray<(reply: Reply | Error) => [data: Reply | Error, token: Reply | Error]> = [
   (reply) => [reply, reply],
   (reply) => [refused, reply],
   (reply) => [reply, refused],
 ]
 
-it.each(REPLIES)('no secret gets out through %s, of the data or the token endpoint', async (_name, reply) => {
+it.each(REPLIES)('no secret leaks through %s of the data or the token endpoint', async (_name, reply) => {
   const { password, clientSecret } = ACCOUNT_SECRETS
   const client = { baseUrl: BASE_URL, clientId: 'app', clientSecret }
   for (const place of PLACES) {
@@ -78,7 +78,7 @@ it.each(REPLIES)('no secret gets out through %s, of the data or the token endpoi
 })
 
 it.each([
-  ['that speaks no HTTP', `${echo}\r\n\r\n`],
+  ['that does not speak HTTP', `${echo}\r\n\r\n`],
   ['with a bad chunk', `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${echo}\r\n`],
   [
     'with broken gzip',

@@ -7,18 +7,18 @@ const DAY_S = 86_400
 const NEWEST_S = Date.parse('2024-05-05T05:05:05Z') / 1000
 const NINE_MB = 9_000_000
 
-/** `bytes`: of its entry; a plain one has ENTRY_BYTES. */
+/** A ride in the list; `bytes` is the size of its entry, by default ENTRY_BYTES. */
 type Ride = { path: string; at: number; bytes?: number }
 const ENTRY_BYTES = 300
 
-/** Opens the client of a service that lists these rides, their starts in seconds; `includesEnd`: a ride that starts at `to` is listed. */
+/** Opens the client of a service that lists these rides, with starts in seconds. `includesEnd`: also lists a ride that starts at `to`. */
 function serve(rides: readonly Ride[], { includesEnd = true } = {}) {
   const { account, requests } = openTestService(({ path }) => {
     const { searchParams } = new URL(path, 'http://a')
     const [from, to] = ['from', 'to'].map((name) => Number(searchParams.get(name))) as [number, number]
     const listed = rides.filter(({ at }) => at >= from && (at < to || (includesEnd && at === to)))
     const bytes = listed.reduce((sum, ride) => sum + (ride.bytes ?? ENTRY_BYTES), 0)
-    // Its length is all that the client reads of such an answer.
+    // The client reads only the length of a response with this header.
     if (bytes > MAX_TEXT_BYTES) return { headers: { 'content-length': String(bytes) } }
     return { body: { success: true, activities: listed.map(({ path }) => ({ path })) } }
   })
@@ -49,14 +49,14 @@ describe('a list of more than 16 MB', () => {
       [NEWEST_S, NEWEST_S + 2].map((at) => ({ path: `at${at}`, at, bytes: NINE_MB })),
       80,
     ],
-  ])('comes whole in parts: %s', async (_, rides, most) => {
+  ])('is fetched whole in parts: %s', async (_, rides, most) => {
     const { list, requests } = serve(rides)
     expect(await list()).toEqual({ paths: pathsOf(rides), bad: [] })
     expect(requests.length).toBeLessThan(most)
   })
 
   it.each([true, false])(
-    'lacks the ride that is larger alone, which is named and not asked for again (ends listed: %s)',
+    'names a single ride over 16 MB and does not request it again (ends listed: %s)',
     async (includesEnd) => {
       const rides = daily(4)
       const large = { path: 'large', at: NEWEST_S - 7, bytes: 17_000_000 }

@@ -9,11 +9,11 @@ export type MemoryVault = TokenVault & {
   rows: Map<number, Credentials>
   /** what was written, in order: `save`, `park`, `failure`, `refusals` */
   writes: string[]
-  /** what `park` and `recordState` were told to keep for a person to read */
+  /** the reasons that `park` and `recordState` stored for a person */
   reasons: string[]
 }
 
-/** A login as a vault holds it: seven days, begun at `obtainedAt`. */
+/** Makes a login as a vault stores it: valid for seven days from `obtainedAt`. */
 export function makeCredentials(obtainedAt: Date, changes: Partial<Credentials> = {}): Credentials {
   return {
     clientId: 'service_public',
@@ -35,7 +35,7 @@ export function makeCredentials(obtainedAt: Date, changes: Partial<Credentials> 
   }
 }
 
-/** A vault in memory whose lock is a queue per account. */
+/** Makes a vault in memory whose lock is a queue per account. */
 export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryVault {
   const stored = new Map(Object.entries(rows).map(([id, row]) => [Number(id), row]))
   const tails = new Map<number, Promise<unknown>>()

@@ -6,7 +6,7 @@ const NUMBERS = whole ? 2_000_000 : 160_000
 const A_LIST = 20_000
 const SEED = 20_251_122
 
-/** Texts of numbers, one kind a function. `random` gives whole numbers of 32 bits. */
+/** Makers of number texts, one function per kind. `random` returns 32-bit whole numbers. */
 const KINDS: Readonly<Record<string, (random: () => number) => string>> = {
   'doubles as the service prints them': (random) => String(doubleOf(random) * 10 ** ((random() % 9) - 4)),
   'any double': (random) => String(anyDouble(random)),
@@ -59,7 +59,7 @@ function digitsOf(random: () => number, count: number): string {
   return digits.slice(0, count)
 }
 
-/** Puts a point into the digits, or up to five zeros before them. */
+/** Puts a point into the digits, or before them with up to five zeros. */
 function pointed(digits: string, random: () => number): string {
   const whole = random() % (digits.length + 1)
   if (whole === 0) return `0.${'0'.repeat(random() % 6)}${digits}`
@@ -67,7 +67,7 @@ function pointed(digits: string, random: () => number): string {
   return whole === digits.length ? before : `${before}.${digits.slice(whole)}`
 }
 
-/** The middle of two neighbouring doubles between 0.5 and 4096, cut to 16 to 30 digits: a last digit decides. */
+/** Returns the middle of two neighbouring doubles between 0.5 and 4096, cut to 16 to 30 digits, so that the last digit decides the rounding. */
 function middleOf(random: () => number): string {
   const mantissa = (BigInt(random() >>> 12) << 32n) + BigInt(random()) + (1n << 52n)
   const exponent = 41 + (random() % 13)
@@ -77,7 +77,7 @@ function middleOf(random: () => number): string {
   return text.slice(0, 17 + (random() % 15))
 }
 
-/** A generator of whole numbers of 32 bits (xorshift128). */
+/** Makes a generator of 32-bit whole numbers (xorshift128). */
 function makeRandom(seed: number): () => number {
   let [x, y, z, w] = [seed, 362_436_069, 521_288_629, 88_675_123]
   return () => {

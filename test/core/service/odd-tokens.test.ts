@@ -7,7 +7,7 @@ const INFO = { success: true, status: 'Fresh' }
 const START = new Date('2024-05-01T12:00:00Z')
 const RECEIVED = 'r1'
 
-/** Token answers with a good refresh token and something odd; the refresh token that each of them gives. */
+/** Token responses with a good refresh token but a malformed access token, and the refresh token that each gives. */
 const ODD_ACCESS: ReadonlyArray<[answer: string, received: string]> = [
   // Empty, missing, of another type; with a line break, not ASCII.
   ['{"access_token":"","refresh_token":"r1"}', 'r1'],
@@ -22,14 +22,14 @@ const ODD_ACCESS: ReadonlyArray<[answer: string, received: string]> = [
   ['{"access_token":1,"refresh_token":"r1","expires_in":"soon"}', 'r1'],
 ]
 
-/** Odd answers whose access token is good. */
+/** Malformed responses with a good access token. */
 const GOOD_ACCESS = [
   '{"access_token":"good","refresh_token":"r1","token_type":7}',
   '{"access_token":"good","refresh_token":"r1","error":"odd"}',
   `{"access_token":"${'a'.repeat(9_000)}","refresh_token":"r1"}`,
 ]
 
-/** A service that gives `first` once, and a good pair for the refresh token of it; every other refresh token is spent. */
+/** Makes a service that gives `first` once, then a good pair for its refresh token; every other refresh token is spent. */
 function makeService(first: string, received = RECEIVED, odd = 1) {
   let given = 0
   const good = { access_token: 'good', refresh_token: received, expires_in: 604_800 }
@@ -46,8 +46,8 @@ function makeService(first: string, received = RECEIVED, odd = 1) {
 
 const old = () => makeMemoryVault({ 1: makeCredentials(new Date(START.getTime() - 8 * DAY)) })
 
-describe('a pair survives', () => {
-  it.each(ODD_ACCESS)('a refresh that is answered with %s', async (body, received) => {
+describe('a token pair survives', () => {
+  it.each(ODD_ACCESS)('a refresh answered with %s', async (body, received) => {
     const vault = old()
     const { account } = openTestService(makeService(body, received), { vault })
     expect((await account.fetchTrainingInfo({})).value.status).toBe('Fresh')
@@ -56,7 +56,7 @@ describe('a pair survives', () => {
     expect(vault.writes).toEqual(['save', 'save'])
   })
 
-  it.each(ODD_ACCESS)('a login that is answered with %s', async (body, received) => {
+  it.each(ODD_ACCESS)('a login answered with %s', async (body, received) => {
     for (const grant of [PASSWORD, CODE]) {
       const pair = await openTestService(makeService(body, received)).service.requestLogin(CLIENT, grant)
       expect(pair).toMatchObject({ accessToken: 'good', refreshToken: received })
@@ -73,7 +73,7 @@ describe('a pair survives', () => {
     expect(pair.refreshToken).toBe(RECEIVED)
   })
 
-  it('odd second answers, after growing pauses', async () => {
+  it('malformed second responses, after growing pauses', async () => {
     const vault = old()
     const body = '{"access_token":"","refresh_token":"r1"}'
     const { account, requests, clock } = openTestService(makeService(body, RECEIVED, 6), { vault })
@@ -92,7 +92,7 @@ describe('a pair survives', () => {
     expect(vault.rows.get(1)).toMatchObject({ accessToken: 'good', failures: 0 })
   })
 
-  it('a login with an odd second answer: the first use refreshes it', async () => {
+  it('a login whose second response is malformed; the first use refreshes it', async () => {
     const { service } = openTestService(makeService('{"refresh_token":"r1"}', RECEIVED, 2))
     const pair = await service.requestLogin(CLIENT, PASSWORD)
     expect(pair).toMatchObject({ accessToken: '', refreshToken: RECEIVED, expiresAt: pair.obtainedAt })
@@ -104,7 +104,7 @@ describe('a pair survives', () => {
 })
 
 it.each([{ error: 'server_error', access_token: '', refresh_token: 'r1' }, { access_token: '' }])(
-  'the answer %j gives no pair, and the old one is kept',
+  'the response %j gives no pair, and the old pair is kept',
   async (body) => {
     const vault = old()
     const { account } = openTestService(() => ({ body }), { vault })

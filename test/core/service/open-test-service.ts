@@ -13,11 +13,11 @@ export const CLIENT = { baseUrl: BASE_URL, clientId: 'service_public', clientSec
 export type SentRequest = { method: string; path: string; headers: Record<string, string>; body: string }
 export type Reply = { status?: number; body?: unknown; headers?: Record<string, string> }
 
-/** Grants of a person. */
+/** A rider's grants. */
 export const PASSWORD = { type: 'password', username: 'u', password: 'p' } as const
 export const CODE = { type: 'authorization_code', code: 'c', redirectUri: 'http://127.0.0.1/cb' } as const
 
-/** A clock that stands still until it is advanced; sleeping advances it. */
+/** Makes a clock that stands still until it is advanced; sleeping advances it. */
 export function makeTestClock(start = new Date('2024-05-01T12:00:00Z')) {
   let time = start.getTime()
   const slept: number[] = []
@@ -36,7 +36,7 @@ export function makeTestClock(start = new Date('2024-05-01T12:00:00Z')) {
   }
 }
 
-/** A logger that keeps its lines. */
+/** Makes a logger that keeps its lines. */
 export function makeTestLog() {
   const lines: string[] = []
   const log = pino(
@@ -46,7 +46,7 @@ export function makeTestLog() {
   return { log, lines }
 }
 
-/** Opens the client against an answering function in place of the network; `account` has the endpoints of ACCOUNT. */
+/** Opens the client with a function that answers in place of the network; `account` has the endpoints of ACCOUNT. */
 export function openTestService(
   answer: (requests: SentRequest) => Reply | Error,
   {
@@ -87,7 +87,7 @@ export function openTestService(
   return { service, account, vault, requests, lines, slept: clock.slept, clock }
 }
 
-/** Opens the client on a real server; pauses take no time. Both are closed after the test. */
+/** Opens the client on a real server; pauses take no time. Closes both after the test. */
 export function openRealAccount(
   server: TestServer,
   options: Partial<ServiceOptions> = {},
@@ -106,7 +106,7 @@ export function openRealAccount(
   return { service, account: service.forAccount({ ...ACCOUNT, baseUrl }), vault, lines, slept }
 }
 
-/** A token answer as the document shows it. */
+/** Makes a token response as in the document. */
 export function tokenBody(number: number): Record<string, unknown> {
   return {
     access_token: `access-${number}`,
@@ -117,7 +117,7 @@ export function tokenBody(number: number): Record<string, unknown> {
   }
 }
 
-/** The error a promise ends in; fails when it does not. */
+/** Returns the error with which a promise rejects; throws if it resolves. */
 export async function errorOf(
   promise: Promise<unknown>,
 ): Promise<Error & { code?: string; status?: number }> {

@@ -15,7 +15,7 @@ it.each<[string, () => Reply | Error, number]>([
   ['a status of 404', () => ({ status: 404 }), 0],
   ['HTML', () => ({ body: '<html>', headers: { 'content-type': 'text/html' } }), 0],
 ])(
-  'an outage is logged once when it begins and once when it ends, for all accounts: %s',
+  'an outage is logged once at its start and once at its end, for all accounts: %s',
   async (_, fail, times) => {
     let isDown = false
     const vault = makeMemoryVault({ 1: due, 2: due, 3: due })
@@ -37,8 +37,7 @@ it.each<[string, () => Reply | Error, number]>([
     const told = lines
       .map((line) => JSON.parse(line) as { level: number; msg: string })
       .filter(({ level, msg }) => level >= 30 && /does not answer/.test(msg))
-    const sentence =
-      'the service at https://service.test does not answer; requests are tried again by themselves'
+    const sentence = 'the service at https://service.test does not answer; musette retries requests by itself'
     const once = [sentence, `over: ${sentence}`]
     expect(told.map(({ msg }) => msg)).toEqual(times === 0 ? [] : [...once, ...once])
     const others = lines.map((line) => JSON.parse(line)).filter(({ level }) => level > 30)
@@ -46,7 +45,7 @@ it.each<[string, () => Reply | Error, number]>([
   },
 )
 
-it('a failure of one object is no outage', async () => {
+it('a failure of one object does not count as an outage', async () => {
   const { account, lines } = openTestService(({ path }) => (path.includes('bad') ? { status: 500 } : INFO))
   for (let round = 0; round < 5; round += 1) {
     await account.fetchActivity('bad', { samples: false }).catch(() => undefined)

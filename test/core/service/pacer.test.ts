@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { makePacer, type OnPause } from '../../../src/core/service/pacer.ts'
 import { errorOf } from './open-test-service.ts'
 
-/** A clock with an agenda: time moves only by `runUntil`, and wakes whoever sleeps on the way. */
+/** Makes a clock that only `runUntil` advances, and that wakes sleepers on the way. */
 function makeAgenda() {
   let time = 1_000_000_000
   let agenda: Array<{ at: number; wake: () => void }> = []
@@ -44,7 +44,7 @@ function makeAgenda() {
 
 const ORIGIN = 'https://service.test'
 
-/** A pacer on such a clock, and the calls of a queue: `starts` has the time of each. */
+/** Opens a pacer on this clock, and calls of a queue; `starts` has the time of each. */
 function openPacer(options: Partial<Parameters<typeof makePacer>[1]> = {}, onPause?: OnPause) {
   const agenda = makeAgenda()
   const pacer = makePacer(
@@ -74,7 +74,7 @@ describe('the pacer', () => {
     expect(starts.length).toBe(Math.min(10, Math.ceil((10 * 60_000) / everyMs)))
   })
 
-  it('never exceeds the concurrency, nor the rate in any sixty seconds', async () => {
+  it('never exceeds the concurrency, or the rate in any 60 seconds', async () => {
     const plan = fc.record({
       concurrency: fc.integer({ min: 1, max: 5 }),
       requestsPerMinute: fc.integer({ min: 1, max: 60 }),
@@ -117,7 +117,7 @@ describe('the pacer', () => {
     )
   })
 
-  it('serves accounts in rotation, so that a long queue does not delay a short one', async () => {
+  it('serves accounts in rotation, so a long queue does not delay a short one', async () => {
     const { agenda, pacer } = openPacer()
     const order: string[] = []
     const ask = (queue: string, name: string) =>
@@ -132,7 +132,7 @@ describe('the pacer', () => {
     expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4'])
   })
 
-  it('rejects calls to an origin with a long pause, and runs others instead', async () => {
+  it('rejects calls to an origin with a long pause, and runs other calls', async () => {
     const { agenda, pacer, begin, callsOf } = openPacer({ longestPauseMs: 5_000 })
     const [here, there] = [callsOf('1'), callsOf('2', 'https://other.test')]
     void here.ask(1_000)
@@ -152,7 +152,7 @@ describe('the pacer', () => {
     expect(here.starts).toHaveLength(3)
   })
 
-  it('ends a pause, and does not stop for long, when the clock is set back', async () => {
+  it('ends a pause on time if the clock is set back', async () => {
     const { agenda, pacer, ask, starts } = openPacer({ requestsPerMinute: 60 })
     pacer.pause(ORIGIN, 30_000)
     agenda.jump(-3_600_000)
@@ -164,7 +164,7 @@ describe('the pacer', () => {
     expect(starts).toHaveLength(2)
   })
 
-  it('removes a waiting call whose signal aborts, and leaves no timer', async () => {
+  it('removes a waiting call if its signal aborts, and leaves no timer', async () => {
     const { agenda, pacer, ask, starts } = openPacer({ requestsPerMinute: 60 })
     pacer.pause(ORIGIN, 60_000)
     const stop = new AbortController()

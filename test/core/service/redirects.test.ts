@@ -11,7 +11,7 @@ import {
 
 const INFO = { body: { success: true } }
 
-/** The same redirect for everything but `/end`. */
+/** Makes a service that redirects every request except `/end`. */
 function redirectTo(location: string | undefined, status = 302) {
   return (requests: SentRequest): Reply =>
     requests.path === '/end' ? INFO : { status, headers: location === undefined ? {} : { location } }
@@ -36,7 +36,7 @@ describe('a redirect', () => {
       an address that cannot be read | https:// | 1 | an address that cannot be read
       nowhere | | 1 | an address that cannot be read
       itself a fourth time | /again | 4 | https://service.test too many times`),
-  )('to %s is refused, and the token stays here', async (_name, location, sent, target = '') => {
+  )('to %s is refused, and the token is not sent there', async (_name, location, sent, target = '') => {
     const { account, requests } = openTestService(redirectTo(location || undefined))
     const message = `training info: the service redirects to ${target} (status 302)`
     expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject({ ...refused, message })
@@ -47,7 +47,7 @@ describe('a redirect', () => {
     readTable(`
       /end?code=secret | another path of https://service.test
       https://elsewhere.test/end?t=secret | another server, https://elsewhere.test`),
-  )('of a POST to %s is refused, with its target', async (location, target = '') => {
+  )('of a POST to %s is refused, and the error names its target', async (location, target = '') => {
     const { service, requests } = openTestService(redirectTo(location, 307))
     const message = `signing in: the service redirects to ${target} (status 307)`
     const error = await errorOf(service.requestLogin(CLIENT, PASSWORD))
@@ -65,13 +65,16 @@ it.each(
     http://service.test/w1.erg | text/plain | [COURSE HEADER] | foreign_origin
     https://service.test@elsewhere.test/w1.erg | text/plain | [COURSE HEADER] | foreign_origin
     file:///etc/passwd | text/plain | [COURSE HEADER] | foreign_origin`),
-)('a workout file at %s of the type %s, which is %s, is %s', async (url = '', type = '', body = '', end) => {
-  const { account, requests } = openTestService(() => ({ body, headers: { 'content-type': type } }))
-  const ended = await account.downloadWorkout(url).then(
-    ({ value }) => [value === body && 'read'],
-    ({ code, name }) => [code, name === 'RejectedError' ? 'RejectedError' : ''].filter(Boolean),
-  )
-  expect(ended).toEqual(end === 'foreign_origin' ? [end, 'RejectedError'] : [end])
-  const sent = end === 'foreign_origin' ? [] : ['/oauth/workout-download/w1.erg']
-  expect(requests.map(({ path }) => path)).toEqual(sent)
-})
+)(
+  'a workout file at %s with type %s and content %s gives %s',
+  async (url = '', type = '', body = '', end) => {
+    const { account, requests } = openTestService(() => ({ body, headers: { 'content-type': type } }))
+    const ended = await account.downloadWorkout(url).then(
+      ({ value }) => [value === body && 'read'],
+      ({ code, name }) => [code, name === 'RejectedError' ? 'RejectedError' : ''].filter(Boolean),
+    )
+    expect(ended).toEqual(end === 'foreign_origin' ? [end, 'RejectedError'] : [end])
+    const sent = end === 'foreign_origin' ? [] : ['/oauth/workout-download/w1.erg']
+    expect(requests.map(({ path }) => path)).toEqual(sent)
+  },
+)

@@ -4,7 +4,7 @@ import { listen } from '../../kit/listen.ts'
 
 export type TestServer = { origin: string; close(): Promise<void> }
 
-/** A TCP server that answers with whatever bytes `answer` writes, once the request's head has come. */
+/** Opens a TCP server that answers with any bytes that `answer` writes, once it has received the request's head. */
 export async function openRawServer(answer: (socket: Socket, head: string) => void): Promise<TestServer> {
   const sockets = new Set<Socket>()
   const server = createNetServer((socket) => {
@@ -29,7 +29,7 @@ export async function openRawServer(answer: (socket: Socket, head: string) => vo
   }
 }
 
-/** A real HTTP server. */
+/** Opens a real HTTP server. */
 export async function openHttpServer(listener: RequestListener): Promise<TestServer> {
   const server = createHttpServer(listener)
   const port = await listen(server)
@@ -43,7 +43,7 @@ export async function openHttpServer(listener: RequestListener): Promise<TestSer
   }
 }
 
-/** Ends an HTTP answer with a JSON body. */
+/** Ends an HTTP response with a JSON body. */
 export function endJson(response: ServerResponse, body: unknown): void {
   response.setHeader('content-type', 'application/json')
   response.end(JSON.stringify(body))

@@ -40,7 +40,7 @@ function scan(body: Buffer): WireSamples | undefined {
   return start === undefined ? undefined : scanSamples(body, start)?.data
 }
 
-/** What the columns say, sample by sample, with null for what is not there. */
+/** Returns the columns' values, sample by sample, with null for missing values. */
 function rowsOf(data: WireSamples): unknown[] {
   return Array.from({ length: data.count }, (_, index) =>
     [...data.fields]
@@ -53,7 +53,7 @@ function rowsOf(data: WireSamples): unknown[] {
   )
 }
 
-test('reads any list of samples as JSON.parse does, in any layout', () => {
+test('reads any list of samples like JSON.parse, in any layout', () => {
   fc.assert(
     fc.property(samples, layout, (list, space) => {
       const body = bodyOf(list, space)
@@ -69,7 +69,7 @@ test('reads any list of samples as JSON.parse does, in any layout', () => {
   )
 })
 
-test('reads a list over many windows, with late fields and texts, wherever a window ends', () => {
+test('reads a list over many windows with late fields and texts, wherever they end', () => {
   for (let run = 0; run < (whole ? 12 : 3); run++) {
     const list = Array.from({ length: 4_000 }, (_, index) => ({
       unix_time: 1_700_000_000_000 + index,
@@ -88,7 +88,7 @@ test('reads a list over many windows, with late fields and texts, wherever a win
 
 test.each([
   ['ever longer', 60_000, (index: number) => 'n'.repeat(index / 2_000)],
-  ['short, and more than are expected of any list', 150_000, () => ''],
+  ['short and more than expected of any list', 150_000, () => ''],
 ])('reads samples that are %s', (_what, count, note) => {
   const list = Array.from({ length: count }, (_, index) => ({
     hr: index,
@@ -136,7 +136,7 @@ test.each(
     a sample that is none | "session_data":[{"power":2},null,7]
     two lists of samples | "session_data":[{"power":1}],"session_data":[{"power":2},{"power":3}]
     the name further inside, and as a text | "description":"session_data","more":{"session_data":[{"power":9}]},"session_data":[{"power":1}]`),
-)('treats %s as JSON.parse does', (_what, members) => {
+)('treats %s like JSON.parse', (_what, members) => {
   const text = `{"success":true,"name":"a",${members},"summary":{}}`
   const parsed = parseActivity(JSON.parse(text) as Record<string, unknown>)
   expect(readActivity(answer(text), 'GET activity x')).toEqual(unwrap(parsed))

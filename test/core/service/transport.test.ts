@@ -7,7 +7,7 @@ import { openHttpServer, openRawServer } from './servers.ts'
 
 const SHORT = { connectMs: 300, headersMs: 300, bodyIdleMs: 300, totalMs: 5_000, tokenMs: 600 }
 const BODY = JSON.stringify({ success: true, activities: [{ path: 'ab12' }] })
-/** Longer than what a body of unknown size is decoded into at once. */
+/** Longer than the first buffer for a body of unknown size. */
 const LONG = BODY + ' '.repeat(400_000)
 const RANGE = { from: new Date(0), to: new Date(1_000) }
 const SMALL = { maxBodyBytes: 1_000_000 }
@@ -29,10 +29,10 @@ const HASTY = { timeouts: { ...SHORT, headersMs: 60, bodyIdleMs: 60 } }
 const HALF = gzipSync(BODY).subarray(0, -12)
 const BOMB = gzipSync(Buffer.alloc(5_000_000, 32))
 
-describe('an answer that HTTP/1.1 allows', () => {
+describe('a response that HTTP/1.1 allows', () => {
   const twice = [`Content-Length: ${BODY.length}`, `content-length:  ${BODY.length}`]
   const interim = 'HTTP/1.1 100 Continue\r\n\r\n'
-  /** Sends bytes in pieces that the client receives apart. */
+  /** Sends bytes in pieces that the client receives separately. */
   const apart = (pieces: string[]) => (socket: Socket) =>
     void pieces.reduce(
       (before, piece) =>
@@ -42,7 +42,7 @@ describe('an answer that HTTP/1.1 allows', () => {
   it.each<[string, (socket: Socket) => void]>([
     ['after a 100 Continue', (socket) => void socket.end(interim + headOf(twice[0] ?? '') + BODY)],
     [
-      'after several, in pieces',
+      'after several interim responses, in pieces',
       apart([
         interim.slice(0, 9),
         `${interim.slice(9)}${interim}HTT`,
@@ -53,28 +53,28 @@ describe('an answer that HTTP/1.1 allows', () => {
       'after a 103',
       (socket) => void socket.end(`HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n${headOf()}${BODY}`),
     ],
-    ['with its length twice', send(twice)],
-    ['with its length twice in a line', send([`Content-Length: ${BODY.length}, ${BODY.length}`])],
+    ['with its length in two headers', send(twice)],
+    ['with its length twice in one header', send([`Content-Length: ${BODY.length}, ${BODY.length}`])],
   ])('is read: %s', async (_what, answer) => {
     const { account } = await openRaw(answer)
     expect((await account.listActivities(RANGE)).value.entries).toHaveLength(1)
   })
 
-  it('with two lengths is refused', async () => {
+  it('with two different lengths is rejected', async () => {
     const { account } = await openRaw(send([`Content-Length: ${BODY.length}`, 'Content-Length: 1']))
     expect(await errorOf(account.listActivities(RANGE))).toMatchObject({ code: 'connection_lost' })
   })
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each<[string, (socket: Socket) => void, object, Partial<ServiceOptions>?]>([
     [
-      'that stops in the middle of a chunk is cut',
+      'that stops in the middle of a chunk is reported as cut',
       send(['Transfer-Encoding: chunked'], '5\r\n{"suc\r\n'),
       { code: 'cut_answer' },
     ],
     [
-      'whose gzip stops in the middle is cut',
+      'whose gzip stops in the middle is reported as cut',
       send([`Content-Encoding: gzip`, `Content-Length: ${HALF.length}`], HALF),
       { code: 'cut_answer' },
     ],
@@ -96,25 +96,25 @@ describe('an answer', () => {
       { timeouts: { ...SHORT, totalMs: 100 } },
     ],
     [
-      'whose Content-Length is above the limit is refused unread',
+      'whose Content-Length exceeds the limit is rejected unread',
       (socket) => void socket.write(headOf('Content-Length: 5000000')),
       { name: 'UnexpectedResponseError', code: 'too_large' },
       SMALL,
     ],
     [
-      'counts the decoded size, so that a small gzip bomb is refused',
+      'that is a small gzip bomb is rejected by its decoded size',
       send(['Content-Encoding: gzip'], BOMB),
       { code: 'too_large' },
       SMALL,
     ],
-    ['in another encoding is refused', send(['Content-Encoding: br'], 'x'), { code: 'unknown_encoding' }],
+    ['in another encoding is rejected', send(['Content-Encoding: br'], 'x'), { code: 'unknown_encoding' }],
   ])('%s', async (_what, answer, expected, options) => {
     const { account } = await openRaw(answer, options)
     expect(await errorOf(account.listActivities(RANGE))).toMatchObject(expected)
     expect(BOMB.length).toBeLessThan(100_000)
   })
 
-  it('that ends before its Content-Length is cut, and requested twice more; the last attempt counts', async () => {
+  it('that ends before its Content-Length is requested twice more; the last one counts', async () => {
     let requests = 0
     const { account, slept } = await openRaw((socket) => {
       requests += 1
@@ -127,7 +127,7 @@ describe('an answer', () => {
     expect(requests).toBe(6)
   })
 
-  it('is awaited no longer when the signal aborts, and not requested again', async () => {
+  it('is no longer awaited if the signal aborts, and not requested again', async () => {
     const stop = new AbortController()
     let requests = 0
     const { account } = await openRaw((socket) => {
@@ -141,26 +141,23 @@ describe('an answer', () => {
 
   it.each([
     ['short', gzipSync(BODY)],
-    ['of two members, the last of them small', Buffer.concat([gzipSync(LONG), gzipSync(' ')])],
+    ['of two members, the last one small', Buffer.concat([gzipSync(LONG), gzipSync(' ')])],
     ['of one piece', gzipSync(LONG)],
-  ])(
-    'in gzip is decoded whatever size its last bytes tell, with the time of the service: %s',
-    async (_, sent) => {
-      let head = ''
-      const { account } = await openRaw((socket, received) => {
-        head = received
-        send(['Content-Encoding: gzip', 'Date: Wed, 01 May 2024 10:00:00 GMT'], sent)(socket)
-      })
-      const { body, gzipped, serviceTime } = await account.fetchActivity('a', { samples: false })
-      expect(/^accept-encoding: (.*)\r$/im.exec(head)?.[1]).toBe('gzip')
-      expect([body.equals(gunzipSync(sent)), gzipped?.equals(sent)]).toEqual([true, true])
-      expect(serviceTime).toEqual(new Date('2024-05-01T10:00:00Z'))
-    },
-  )
+  ])('in gzip is decoded regardless of the size in its last bytes: %s', async (_, sent) => {
+    let head = ''
+    const { account } = await openRaw((socket, received) => {
+      head = received
+      send(['Content-Encoding: gzip', 'Date: Wed, 01 May 2024 10:00:00 GMT'], sent)(socket)
+    })
+    const { body, gzipped, serviceTime } = await account.fetchActivity('a', { samples: false })
+    expect(/^accept-encoding: (.*)\r$/im.exec(head)?.[1]).toBe('gzip')
+    expect([body.equals(gunzipSync(sent)), gzipped?.equals(sent)]).toEqual([true, true])
+    expect(serviceTime).toEqual(new Date('2024-05-01T10:00:00Z'))
+  })
 })
 
 describe('a refresh over a real connection', () => {
-  it('fails within its own deadline when no answer comes', async () => {
+  it('fails within its own deadline if no response comes', async () => {
     const { account, vault } = await openRaw((socket, head) => {
       if (!head.startsWith('POST')) socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n')
     })

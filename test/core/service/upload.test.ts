@@ -41,7 +41,7 @@ async function upload(changes: Partial<UploadFile> = {}, ...answers: Answer[]) {
   return { ...uploadTo(server, changes), received }
 }
 
-/** Reads a multipart body the way a service would, by its boundary. */
+/** Reads a multipart body by its boundary, as a service would. */
 function readParts({ headers, body }: Received): Array<{ head: string; content: Buffer }> {
   const boundary = /boundary=(.+)$/.exec(String(headers['content-type']))?.[1]
   const text = body.toString('latin1')
@@ -76,7 +76,7 @@ describe('an upload', () => {
     ['/rides/2024/über "fast"\r\nX-Evil: 1.fit', 'über %22fast%22__X-Evil: 1.fit'],
     ['C:\\rides\\a.fit', 'a.fit'],
     ['', 'activity.fit'],
-  ])('sends no default name, and a safe file name: %j', async (fileName, sent) => {
+  ])('sends no name by default, and a safe file name: %j', async (fileName, sent) => {
     const { uploading, received } = await upload({ fileName })
     await uploading
     const heads = received.flatMap(readParts).map(({ head }) => head)
@@ -98,14 +98,14 @@ describe('an upload', () => {
     ['is lost', 'closed', 'connection_lost'],
     ['is a 5xx', { status: 502, body: {} }, 'server_error'],
     ['does not come in time', 'none', 'timeout'],
-  ])('is not retried, and may have arrived when its answer %s', async (_what, answer, code) => {
+  ])('is not retried, and may have arrived, if its response %s', async (_what, answer, code) => {
     const { uploading, received } = await upload({}, answer)
     expect(await errorOf(uploading)).toMatchObject({ name: 'TransientError', code, requestSent: true })
     expect(received).toHaveLength(1)
   })
 
   it.each(['the connection broke during the body', 'no server listens', 'the caller stopped it'])(
-    'has not arrived when %s',
+    'has not arrived if %s',
     async (what) => {
       const stop = new AbortController()
       const server = await openRawServer((socket) =>

@@ -84,7 +84,7 @@ const lookWith = (check: string, settings: string) => {
 const CAUSES = readTable(String.raw`
 a proxy that does not run | service | MUSETTE_BASE_URL=https://service.invalid HTTPS_PROXY=http://127.0.0.1:9 | unreachable | ^the proxy http://127.0.0.1:9 cannot be used \(ECONNREFUSED\).*HTTPS_PROXY |
 a proxy that wants another password | service | MUSETTE_BASE_URL=https://service.invalid HTTPS_PROXY={wrongProxy} | unreachable | ^the proxy http://127.0.0.1:\d+ requires a user and a password | secret
-https to a port without TLS | service | MUSETTE_BASE_URL=https://127.0.0.1:{plain} | unreachable | what answers does not speak TLS.*MUSETTE_BASE_URL must begin with https: or http: |
+https to a port without TLS | service | MUSETTE_BASE_URL=https://127.0.0.1:{plain} | unreachable | the server does not speak TLS.*MUSETTE_BASE_URL must begin with https: or http: |
 http to a port with TLS | service | MUSETTE_BASE_URL=http://localhost:{tlsService} | unreachable | the connection was lost \(UND_ERR_SOCKET\).*MUSETTE_BASE_URL must begin with https: or http: |
 a server that speaks HTTP/2 only, without TLS | service | MUSETTE_BASE_URL=http://127.0.0.1:{http2} | unreachable | the server at http://127.0.0.1:\d+ speaks HTTP/2 only, and musette HTTP/1.1; .*offer HTTP/1.1, too | TLS
 a server that speaks HTTP/2 only, with TLS | service | MUSETTE_BASE_URL=https://localhost:{https2} | unreachable | the server at https://localhost:\d+ speaks HTTP/2 only, and musette HTTP/1.1; .*offer HTTP/1.1, too | does not speak TLS

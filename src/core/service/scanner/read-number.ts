@@ -4,17 +4,17 @@ const ZERO: u32 = 0x30
 const UPPER_E: u32 = 0x45
 const LOWER_E: u32 = 0x65
 
-/** Returned in place of an address when there is no number, or none that `readNumber` reads. */
+/** Returned instead of an address if there is no number, or none that `readNumber` can read. */
 export const NO_NUMBER: usize = 0
 
-/** Any number of so many digits fits 64 bits. */
+/** Maximum digits of a number: any number with this many fits 64 bits. */
 const MAX_DIGITS: u32 = 19
 const MAX_DECIMALS: u32 = 22
-/** Bits of a double's mantissa behind the leading one. */
+/** Bits of a double's mantissa after the leading one. */
 const MANTISSA_BITS = 52
 const MANTISSA: u64 = (1 << MANTISSA_BITS) - 1
 const EXPONENT_BIAS = 1023
-/** Larger whole numbers may have no exact double. */
+/** Whole numbers from here on may have no exact double. */
 const FIRST_INEXACT: u64 = 1 << 53
 
 const POWERS_OF_TEN = memory.data<u64>([
@@ -22,14 +22,14 @@ const POWERS_OF_TEN = memory.data<u64>([
   100_000_000_000, 1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000,
   10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000, 10_000_000_000_000_000_000,
 ])
-/** Up to 5^22, all of which a double holds exactly. */
+/** Powers of five up to 5^22, all of which a double holds exactly. */
 const POWERS_OF_FIVE = memory.data<u64>([
   1, 5, 25, 125, 625, 3_125, 15_625, 78_125, 390_625, 1_953_125, 9_765_625, 48_828_125, 244_140_625,
   1_220_703_125, 6_103_515_625, 30_517_578_125, 152_587_890_625, 762_939_453_125, 3_814_697_265_625,
   19_073_486_328_125, 95_367_431_640_625, 476_837_158_203_125, 2_384_185_791_015_625,
 ])
 
-/** A 1 in every byte of a word, in every second one, and in every fourth one. */
+/** A 1 in every byte of a word, in every second byte, and in every fourth byte. */
 const BYTES: u64 = u64.MAX_VALUE / 0xff
 const PAIRS: u64 = u64.MAX_VALUE / 0xffff
 const FOURS: u64 = u64.MAX_VALUE / 0xffffffff
@@ -38,8 +38,8 @@ const FOURS: u64 = u64.MAX_VALUE / 0xffffffff
 let digits: u64 = 0
 
 /**
- * Reads a number of up to 19 digits, to the bit as JSON.parse does, and stores it at `target`. Returns the address behind it;
- * NO_NUMBER for anything else, also for an exponent or more than 22 decimals.
+ * Reads a number of up to 19 digits, equal to the result of JSON.parse in every bit, and stores it at `target`. Returns the address after it;
+ * NO_NUMBER for anything else, including an exponent or more than 22 decimals.
  */
 export function readNumber(start: usize, target: usize): usize {
   const negative = load<u8>(start) === MINUS
@@ -62,7 +62,7 @@ export function readNumber(start: usize, target: usize): usize {
   return at
 }
 
-/** Adds digits from `start` on to `digits`, eight at a time, as long as there is room; returns the address behind them. */
+/** Adds digits from `start` on to `digits`, eight at a time, while there is room; returns the address after them. */
 
 function readDigits(start: usize): usize {
   let at = start
@@ -78,7 +78,7 @@ function readDigits(start: usize): usize {
   }
 }
 
-/** Parses the first `count` bytes of a word, at least one and at most eight, which are digits. */
+/** Parses the first `count` bytes of a word, one to eight digits. */
 function parseDigits(word: u64, count: u32): u64 {
   const pairs = (((word << ((8 - count) << 3)) & (0x0f * BYTES)) * ((10 << 8) + 1)) >> 8
   const fours = ((pairs & (0xff * PAIRS)) * ((100 << 16) + 1)) >> 16
@@ -86,9 +86,9 @@ function parseDigits(word: u64, count: u32): u64 {
 }
 
 /**
- * Returns the double nearest to whole / 10^decimals; NaN for some quotients above 2^53, and next to a power of two, where the distance of
- * doubles changes. The estimate is at most one double off, because only the conversion of `whole` and the division are rounded. `whole`
- * minus the estimate is exact and gives the direction. Both sides are divided by 2^decimals first.
+ * Returns the double nearest to whole / 10^decimals; NaN for some quotients above 2^53, and next to a power of two, where the spacing of
+ * doubles changes. The estimate is at most one double off, because only the conversion of `whole` and the division are rounded. `whole` minus
+ * the estimate is exact and gives the direction. Both sides are divided by 2^decimals first.
  */
 function divideByPowerOfTen(whole: u64, decimals: u32): f64 {
   const divisor = load<u64>(POWERS_OF_FIVE + (decimals << 3))
@@ -99,7 +99,7 @@ function divideByPowerOfTen(whole: u64, decimals: u32): f64 {
   const shift = EXPONENT_BIAS + MANTISSA_BITS - <i32>(bits >> MANTISSA_BITS)
   if (shift < 0 || (bits & MANTISSA) < 2) return NaN
   const mantissa = (bits & MANTISSA) | (MANTISSA + 1)
-  // Both terms may overflow; their difference does not, and is never exactly half of the odd divisor.
+  // Both terms may overflow, but their difference does not; it is never exactly half of the odd divisor.
   const remainder = <i64>((shift < 64 ? whole << shift : 0) - mantissa * divisor)
   const half = <i64>(divisor >> 1)
   if (remainder > half) bits++

@@ -1,6 +1,6 @@
 import { NO_NUMBER, readNumber } from './read-number'
 
-/** Parses a JSON value at `at`, an offset in the window, that is no plain number, and keeps it. Returns the offset behind it; 0: no JSON. */
+/** Parses and keeps the JSON value at `at`, an offset in the window, unless it is a plain number. Returns the offset after it; 0: no JSON. */
 declare function readOther(column: u32, row: u32, at: u32): u32
 
 const QUOTE: u32 = 0x22
@@ -14,19 +14,19 @@ const OBJECT_END: u32 = 0x7d
 /** `null` in little-endian order. */
 const NULL: u32 = 0x6c6c756e
 
-/** Limits: fields of a list's samples, samples that one call reads, and bytes of the list in the window. */
+/** Limits: fields in a list's samples, samples per call, and bytes of the list in the window. */
 export const MAX_COLUMNS: u32 = 1_000
 export const MAX_ROWS: u32 = 1_024
 export const WINDOW_BYTES: u32 = 256 * 1_024
 
-/** A field. The bytes of its last label, from the name's quote to the value, follow in its record. */
+/** A field. Its record ends with the bytes of its last label, from the name's quote to the value. */
 @unmanaged
 class Column {
-  /** bytes of the label */
+  /** length of the label, bytes */
   length: u32
-  /** bytes of the name in it, without its quotes */
+  /** length of the name without quotes, bytes */
   nameLength: u32
-  /** the last sample that had the field */
+  /** number of the last sample that had the field */
   sample: u32
 }
 
@@ -34,18 +34,18 @@ const LABEL_OFFSET = offsetof<Column>()
 const RECORD_BYTES: u32 = 128
 const MAX_LABEL: u32 = RECORD_BYTES - <u32>LABEL_OFFSET - 8
 
-/** The records of the columns; the columns in the order of the last sample; the numbers, column by column. */
+/** The columns' records, the columns in the order of the last sample, and the numbers, column by column. */
 const RECORDS = memory.data(MAX_COLUMNS * RECORD_BYTES)
 const ORDER = memory.data(MAX_COLUMNS * 4)
 export const CELLS = memory.data(MAX_COLUMNS * MAX_ROWS * 8, 8)
-/** Reads may go one word too far. */
+/** The window; reads may go one word past its end. */
 export const WINDOW = memory.data(WINDOW_BYTES + 16)
 
-/** Of the list since `reset`. */
+/** Number of columns since `reset`. */
 export let columns: u32 = 0
-/** Numbers the samples; one that is incomplete in the window gets a new number when it is read again. */
+/** Number of the current sample; a sample that is incomplete in the window gets a new number when it is read again. */
 let sample: u32 = 0
-/** Names compared since `reset`, and the limit: JSON.parse reads lists whose fields have no stable order. */
+/** Names compared since `reset`, and their limit: JSON.parse reads lists whose fields have no stable order. */
 let compared: u32 = 0
 const MAX_COMPARED: u32 = 1 << 25
 /** The offset of the next sample in the window after a call of `scanRows`, and whether the list has ended there. */
@@ -57,7 +57,7 @@ export function reset(): void {
   compared = 0
 }
 
-/** The addresses in the window's memory where the name of a column begins and ends. */
+/** Returns the address of a column's name in the window's memory; nameEnd returns the address after the name. */
 export function nameStart(index: u32): usize {
   return RECORDS + index * RECORD_BYTES + LABEL_OFFSET + 1
 }
@@ -67,8 +67,8 @@ export function nameEnd(index: u32): usize {
 }
 
 /**
- * Reads samples from the window, whose bytes from `length` on are 0, up to the first one that is not complete, or no flat object in
- * plain JSON. Returns their number. Cells without a number are NaN.
+ * Reads samples from the window, whose bytes from `length` on are 0, up to the first that is incomplete or not a flat object in plain JSON.
+ * Returns the number of samples. Cells without a number are NaN.
  */
 export function scanRows(length: u32): u32 {
   const end = WINDOW + length
@@ -93,7 +93,7 @@ export function scanRows(length: u32): u32 {
   return row
 }
 
-/** Returned in place of an address. */
+/** Returned instead of an address if the bytes are not plain JSON. */
 const NOT_PLAIN: usize = 0
 
 function scanSample(start: usize, row: u32): usize {
@@ -129,7 +129,7 @@ function columnAt(index: u32): Column {
   return changetype<Column>(RECORDS + index * RECORD_BYTES)
 }
 
-/** Tells whether the bytes at `at` are the label of the column. It compares eight bytes at a time. */
+/** Reports whether the bytes at `at` are the label of the column. Compares eight bytes at a time. */
 function isLabelAt(column: Column, at: usize): bool {
   const label = changetype<usize>(column) + LABEL_OFFSET
   const length = column.length
@@ -141,7 +141,7 @@ function isLabelAt(column: Column, at: usize): bool {
   return true
 }
 
-/** Finds or makes the column of the label at `at`, first trying the one behind `before`; NO_COLUMN without a plain, short label or room. */
+/** Finds or creates the column of the label at `at`, first trying the one after `before`. NO_COLUMN: no plain, short label, or no room. */
 function seekColumn(at: usize, before: u32): u32 {
   if (load<u8>(at) !== QUOTE) return NO_COLUMN
   let end = at + 1
@@ -178,7 +178,7 @@ function cellOf(index: u32, row: u32): usize {
   return CELLS + ((index * MAX_ROWS + row) << 3)
 }
 
-/** Reads one value into its cell; returns the address behind it. */
+/** Reads one value into its cell; returns the address after it. */
 function scanValue(at: usize, index: u32, row: u32): usize {
   const end = readNumber(at, cellOf(index, row))
   if (end !== NO_NUMBER) return end
@@ -187,7 +187,7 @@ function scanValue(at: usize, index: u32, row: u32): usize {
   return offset === 0 ? NOT_PLAIN : WINDOW + offset
 }
 
-/** Returns the address of the first byte from `at` on that is no JSON whitespace. */
+/** Returns the address of the first byte from `at` on that is not JSON whitespace. */
 function skipSpace(at: usize): usize {
   let end = at
   for (let byte = load<u8>(end); byte <= SPACE; byte = load<u8>(++end))

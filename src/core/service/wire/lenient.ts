@@ -4,28 +4,28 @@ import { EXAMPLE_CHARACTERS, shorten } from '../../../kit/text.ts'
 import { any, camelCase, type Fields, type Kind, type Values } from '../../fields/field.ts'
 
 /**
- * One difference between an answer and the service's document: an unknown field (`unknown`), a value of a wrong type or one that cannot be
- * read (`type`), a number too large for its column or a text that was cut (`range`). `example` is any JSON value.
+ * One difference between a response and the service's document: an unknown field (`unknown`), a value with a wrong type or an unreadable one
+ * (`type`), a number too large for its column or a text that was cut (`range`). `example` is any JSON value.
  */
 export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
 
 export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; reason: string }
 
-/** An item of a list that cannot be used; `index` counts from 0 as sent, `named` is the beginning of its path, else of its name. */
+/** An unusable list item. `index` counts from 0 as sent; `named` is the start of its path or, without a path, of its name. */
 export type BadItem = { index: number; reason: string; named?: string }
 
 export type WithDrift = { drift: Drift[] }
 
-/** Parses a decoded JSON value; `prefix` begins the names of its fields in drift. */
+/** Parses a decoded JSON value; `prefix` starts the names of its fields in drift. */
 type Parser<T> = (wire: unknown, prefix?: string) => Parsed<T>
 
-/** What every answer has beside its own fields. */
+/** The fields that every response has besides its own. */
 export const ANSWER = { success: any('success') }
 
 /**
- * Makes the parser of an object with these fields: a missing or null field stays so, one of a wrong type becomes null and a long text is
- * cut; these two and unknown fields are reported as drift. Fails only when a key is missing or wrong, or the object is too deep or has too
- * many fields; `reason` names the field, never its value.
+ * Makes the parser of an object with these fields. A missing or null field stays so, a value with a wrong type becomes null, and a long text
+ * is cut; the latter two and unknown fields are reported as drift. Fails only if a key is missing or wrong, or if the object is too deep or
+ * has too many fields; `reason` names the field, never its value.
  */
 export function makeParser<L extends Fields>(fields: L): Parser<Values<L>> {
   const tree = makeTree(fields)
@@ -45,7 +45,7 @@ export function makeParser<L extends Fields>(fields: L): Parser<Values<L>> {
   }
 }
 
-/** Fields by their names in an object; those of an object in it are a tree of their own. */
+/** Fields by their names in an object; a nested object has its own tree. */
 type Tree = Map<string, Tree | Readonly<{ kind: Kind; column: string }>>
 type Read = { values: Record<string, unknown>; drift: Drift[] }
 
@@ -66,7 +66,7 @@ function makeTree(fields: Fields): Tree {
   return tree
 }
 
-/** Reads the members of an object, and of those in it; what the tree does not have is drift. */
+/** Reads the members of an object and its nested objects; members that the tree lacks are drift. */
 function readObject(tree: Tree, wire: object, prefix: string, read: Read = { values: {}, drift: [] }): Read {
   for (const [name, sent] of Object.entries(wire) as Array<[string, unknown]>) {
     const known = tree.get(name)
@@ -86,7 +86,7 @@ function readValue(kind: Kind, sent: unknown, note: (kind: Drift['kind']) => voi
   const value = sent === null ? null : READERS[kind](sent)
   if (value === undefined) note('type')
   const limit = MAX_CHARACTERS[kind] ?? Number.POSITIVE_INFINITY
-  // A character beyond the first 65,536 is two units of a string.
+  // A character beyond the first 65,536 takes two units of a string.
   const fits = (text: string) =>
     text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
   if (typeof value !== 'string' || fits(value)) return value ?? null
@@ -95,10 +95,10 @@ function readValue(kind: Kind, sent: unknown, note: (kind: Drift['kind']) => voi
   return Buffer.from(shorten(value, limit)).toString()
 }
 
-/** A list, of which one bad item never stops the others. */
+/** A list; one bad item never stops the others. */
 export type List<T> = { entries: T[]; bad: BadItem[] }
 
-/** Parses each item of the list `name` of an object by itself; fails only when there is no list. */
+/** Parses each item of an object's list `name` separately; fails only if there is no list. */
 export function parseList<T>(parse: Parser<T>, wire: Record<string, unknown>, name: string): Parsed<List<T>> {
   const items = parseItems(wire[name])
   if (!items) return { ok: false, reason: `${name} is missing or not a list` }
@@ -117,7 +117,7 @@ export function parseList<T>(parse: Parser<T>, wire: Record<string, unknown>, na
   return { ok: true, value: { entries, bad }, drift: [...drift.values()] }
 }
 
-/** Parses an answer that is the list `name`; fails only when there is no list. */
+/** Parses a response that is the list `name`; fails only if there is no list. */
 export function parseListAnswer<T>(parse: Parser<T>, wire: Record<string, unknown>, name: string) {
   const list = parseList(parse, wire, name)
   if (!list.ok) return list
@@ -134,23 +134,23 @@ function nameOf(item: unknown): { named?: string } {
 /** The largest `integer` of Postgres. */
 const MAX_INTEGER = 2_147_483_647
 /**
- * The longest identity, in bytes of UTF-8: a Postgres index row holds 2,704 bytes with the other columns of its key, and one longer path
- * would fail the transaction of the whole list. Real ones have 10 to 40.
+ * Maximum length of an identity, UTF-8 bytes: a Postgres index row holds 2,704 bytes with the other columns of its key, and one longer path
+ * would fail the whole list's transaction. Real identities have 10 to 40 bytes.
  */
 const MAX_IDENTITY_BYTES = 1_000
 const TOO_LONG = `is longer than ${MAX_IDENTITY_BYTES} bytes`
 /** A clock text: minutes and seconds, with or without hours. */
 const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
 
-/** What is kept of a text: more than any description has, and of a name one line. */
+/** Maximum characters kept of a text: more than any description has, and one line for a name. */
 const MAX_CHARACTERS: Readonly<Partial<Record<Kind, number>>> = { text: 20_000, name: 1_000 }
 
 /**
- * How values are read, as lenient as the service is loose: a numeric text is a number, an empty one is none, a number where a text
- * is promised is written out. Undefined for anything else.
+ * Readers of values, as lenient as the service is loose: a numeric text is a number, an empty text is null, and a number in place of a text
+ * becomes text. They return undefined for anything else.
  */
 const READERS: Readonly<Record<Kind, (sent: unknown) => unknown>> = {
-  // A whole number beyond these is one that JSON has rounded.
+  // JSON has rounded a whole number beyond the safe integers.
   key: (sent) =>
     typeof sent === 'number' && !Number.isSafeInteger(sent) ? undefined : readIdentity(sent) || undefined,
   identity: readIdentity,
@@ -172,7 +172,7 @@ const READERS: Readonly<Record<Kind, (sent: unknown) => unknown>> = {
   any: (sent) => sent,
 }
 
-/** Reads a number or a numeric text; null for an empty one, undefined for anything else. */
+/** Reads a number or a numeric text; returns null for an empty text, undefined for anything else. */
 export function readNumber(sent: unknown): number | null | undefined {
   const text = typeof sent === 'string' ? sent.trim() : undefined
   if (text === '') return null
@@ -180,7 +180,7 @@ export function readNumber(sent: unknown): number | null | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** Reads a text; a number is written out as one. */
+/** Reads a text, or a number as text. */
 export function readText(sent: unknown): string | undefined {
   return typeof sent === 'string' || typeof sent === 'number' ? String(sent) : undefined
 }
@@ -190,19 +190,19 @@ function readIdentity(sent: unknown): string | undefined {
   return text !== undefined && fitsIdentity(text) ? text : undefined
 }
 
-/** Whether a text is short enough to be an identity. */
+/** Reports whether a text is short enough for an identity. */
 export function fitsIdentity(text: string): boolean {
   return Buffer.byteLength(text) <= MAX_IDENTITY_BYTES
 }
 
-/** The items of an array; PHP writes an array with gaps as an object with number keys. Undefined for anything else. */
+/** Returns the items of an array; PHP writes an array with gaps as an object with number keys. Undefined for anything else. */
 export function parseItems(value: unknown): unknown[] | undefined {
   if (Array.isArray(value)) return value
   if (typeof value !== 'object' || value === null) return undefined
   return Object.keys(value).every((key) => /^\d+$/.test(key)) ? Object.values(value) : undefined
 }
 
-/** Shortens a value to an example: short scalars as they are, everything else as text of at most 100 characters. */
+/** Shortens a value to an example: keeps short scalars, turns anything else into text of at most 100 characters. */
 export function shortenExample(value: unknown): unknown {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
   const text = typeof value === 'string' ? value : textOf(value)
@@ -214,7 +214,7 @@ function textOf(value: unknown): string {
   return excess === undefined ? (JSON.stringify(value) ?? String(value)) : `(a value that ${excess})`
 }
 
-/** Differences that are kept for one list; a document has only a few hundred fields. */
+/** Maximum differences kept for one list; a document has only a few hundred fields. */
 const MAX_KEPT = 1_000
 
 /** Adds the first example of each field and kind to `known`, up to 1,000. */

@@ -7,18 +7,18 @@ import { MAX_CELLS, MAX_SAMPLES, type WireSamples } from './wire-activity.ts'
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c] as const
 const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d] as const
 
-/** The highest estimate of the number of samples: a day and a half of seconds. */
+/** Maximum estimate of the number of samples: one per second for a day and a half. */
 const MAX_EXPECTED = 131_072
-/** The margin of a column's length over the estimate, and the least growth. */
+/** Factor of a column's length over the estimate, and minimum growth factor. */
 const [MARGIN, GROWTH] = [1.05, 1.25] as const
 
-/** Loaded at the first list; shared, because it keeps no data between lists. */
+/** Loaded at the first list. Shared, because it keeps no data between lists. */
 let scanner: ReturnType<typeof loadScanner> | undefined
 
 /**
- * Reads a JSON list of samples from its bytes into columns (service document, "session_data entry fields"), without an object for each
- * sample: the objects were most of the cost of an activity. Numbers equal those of JSON.parse. Returns undefined for a list of anything but
- * flat objects in plain JSON; the caller then uses JSON.parse and reports the fault.
+ * Reads a JSON list of samples from its bytes into columns (service document, "session_data entry fields"), without an object per sample: the
+ * objects were most of an activity's cost. Numbers equal those of JSON.parse. Returns undefined if the list has anything but flat objects in
+ * plain JSON; the caller then uses JSON.parse and reports the fault.
  */
 export function scanSamples(body: Buffer, start: number): { data: WireSamples; end: number } | undefined {
   if (body[start] !== LIST) return undefined
@@ -34,7 +34,7 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
   for (;;) {
     const window = body.subarray(at, at + scanner.windowBytes)
     const before = count
-    // Reads a value for which the scanner is too simple: a long number, one with an exponent, text, a list or an object.
+    // Reads a value that is too complex for the scanner: a long number, a number with an exponent, text, a list or an object.
     const scanned = scanner.scan(window, (column, row, valueAt) => {
       const end = skipValue(window, valueAt)
       const value = end === NOT_JSON ? undefined : parseIfJson(window.toString('utf8', valueAt, end))
@@ -47,14 +47,14 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
     if (scanned.rows === 0) return undefined
     const { rows } = scanned
     if (count + rows > capacity) {
-      // Estimates the number of samples by their mean length so far, with a margin, because growing copies.
+      // Estimates the number of samples by their mean length so far, with a margin, because growing copies the data.
       const estimate = (MARGIN * (count + rows) * (body.length - start)) / (at + scanned.next - start)
       const more = Math.ceil(Math.max(Math.min(estimate, MAX_EXPECTED), GROWTH * capacity))
       capacity = scanned.ended ? count + rows : Math.max(count + rows, more)
     }
     if (count + rows > MAX_SAMPLES || scanned.columns * capacity > MAX_CELLS) return undefined
     for (let index = 0; index < scanned.columns; index++) {
-      // A field that the first samples do not have is NaN in them.
+      // A field that the first samples lack is NaN in them.
       const none = () => new Float64Array(count).fill(Number.NaN)
       const column = columns[index] ?? { name: scanner.nameOf(index), numbers: none() }
       columns[index] = column
@@ -77,9 +77,9 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
   return data.fields.size === columns.length ? { data, end: at } : undefined
 }
 
-/** Compiled from src/core/service/scanner; read from there also when the program runs from its sources. */
+/** Compiled from src/core/service/scanner; also read from there if the program runs from its sources. */
 const PROGRAM = join(PROGRAM_FOLDER, 'dist/scan-rows.wasm')
-/** Bytes behind the window that the scanner may read too: a word and the end of a label. */
+/** Bytes after the window that the scanner may read too: a word and the end of a label. */
 const MARGIN_BYTES = 16
 
 declare const WebAssembly: {
@@ -89,7 +89,7 @@ declare const WebAssembly: {
 
 type Global<T = number> = { readonly value: T }
 
-/** What src/core/service/scanner/scan-rows.ts exports; numbers without a unit are addresses in `memory`. */
+/** Exports of src/core/service/scanner/scan-rows.ts; numbers without a unit are addresses in `memory`. */
 type Exports = {
   readonly memory: { readonly buffer: ArrayBuffer }
   readonly WINDOW: Global
@@ -107,14 +107,14 @@ type Exports = {
 }
 
 /**
- * Reads a value that is not a plain number; `at` is its offset in the window. Returns the offset behind it, and its number if it is one;
- * undefined when it is not JSON or does not end in the window.
+ * Reads a value that is not a plain number; `at` is its offset in the window. Returns the offset after it, and its number if it is one;
+ * undefined if it is not JSON or does not end in the window.
  */
 type ReadOther = (column: number, row: number, at: number) => { end: number; number: number } | undefined
 
 /**
- * Compiles the scanner of samples. It is WebAssembly for its 64-bit integers and because V8 compiles it at once. Its memory is always 8 MB,
- * of which it touches only what the columns of a window need.
+ * Compiles the scanner of samples. It is WebAssembly for its 64-bit integers and because V8 compiles it at once. Its memory is always 8 MB, of
+ * which it touches only what a window's columns need.
  */
 function loadScanner() {
   let onOther: ReadOther = () => undefined
@@ -137,7 +137,7 @@ function loadScanner() {
     /** the most bytes that one call of `scan` accepts */
     windowBytes,
     reset: () => wasm.reset(),
-    /** Reads the complete samples of `bytes`. Returns their number, that of columns so far, the next offset, and whether the list ended. */
+    /** Reads the complete samples of `bytes`. Returns the counts of samples and columns, the next offset, and whether the list ended. */
     scan(bytes: Uint8Array, readOther: ReadOther) {
       onOther = readOther
       window.set(bytes)
@@ -147,13 +147,13 @@ function loadScanner() {
     },
     nameOf: (column: number) =>
       Buffer.from(buffer).toString('utf8', wasm.nameStart(column), wasm.nameEnd(column)),
-    /** Returns the numbers of a column after the last call, valid until the next one; NaN where there is none. */
+    /** Returns a column's numbers after the last call, valid until the next one; NaN for missing numbers. */
     numbersOf: (column: number, rows: number) =>
       cells.subarray(column * rowsAColumn, column * rowsAColumn + rows),
   }
 }
 
-/** Finds where the value of a member of the outermost object begins; undefined without one. `name` must need no escapes. */
+/** Returns where the value of a top-level member starts; undefined without the member. `name` must need no escapes. */
 export function seekMember(body: Buffer, name: string): number | undefined {
   const quoted = Buffer.from(JSON.stringify(name))
   let at = skipSpace(body, 0)
@@ -174,7 +174,7 @@ export function seekMember(body: Buffer, name: string): number | undefined {
   return undefined
 }
 
-/** Returned instead of an offset when the bytes are not plain JSON. */
+/** Returned instead of an offset if the bytes are not plain JSON. */
 const NOT_JSON = -1
 
 const SPACES = [0x20, 0x09, 0x0a, 0x0d]
@@ -186,7 +186,7 @@ function skipSpace(body: Buffer, at: number): number {
   return end
 }
 
-/** Returns the end of the JSON value that begins at `start`. Its content is not checked. */
+/** Returns the end of the JSON value that starts at `start`. Does not check its content. */
 function skipValue(body: Buffer, start: number): number {
   const first = body[start]
   if (first === QUOTE) return skipText(body, start)

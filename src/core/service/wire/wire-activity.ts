@@ -16,14 +16,14 @@ export type WireListEntry = Values<typeof ENTRY_FIELDS>
 
 const parseEntry = makeParser(ENTRY_FIELDS)
 
-/** Parses the answer of endpoint 9; fails only without a list. */
+/** Parses a response of endpoint 9; fails only without a list. */
 export function parseActivityList(wire: Record<string, unknown>) {
   return parseListAnswer(parseEntry, wire, 'activities')
 }
 
 /**
- * An activity (service document, "Activity detail"), by the columns of its fields. `session_data` is null or missing when the service has
- * none yet. `summaryAsSent` is the summary as JSON.parse reads it, before conversion; undefined without a summary.
+ * An activity (service document, "Activity detail"), by the columns of its fields. `session_data` is null or missing if the service has none
+ * yet. `summaryAsSent` is the summary as JSON.parse reads it, before conversion; undefined without a summary.
  */
 export type WireActivity = Values<typeof ACTIVITY_FIELDS> & {
   session_data?: WireSamples | null
@@ -32,7 +32,7 @@ export type WireActivity = Values<typeof ACTIVITY_FIELDS> & {
 
 const parseDetail = makeParser({ ...ANSWER, ...ACTIVITY_FIELDS })
 
-/** Parses the answer of endpoint 8. `scanned`: its session data if read already. Samples that are no objects are reported as drift. */
+/** Parses a response of endpoint 8. `scanned` is its session data, if already read. Samples that are not objects are reported as drift. */
 export function parseActivity(wire: Record<string, unknown>, scanned?: WireSamples): Parsed<WireActivity> {
   const { session_data: sent, ...rest } = wire
   const parsed = parseDetail(rest)
@@ -72,23 +72,23 @@ function typeDrift(example: unknown): Drift {
   return { field: 'session_data', kind: 'type', example: shortenExample(example) }
 }
 
-/** One field of every sample: NaN where a sample has no number; `others` holds, by index, values that are neither null nor numbers. */
+/** One field of all samples. `numbers` is NaN for a sample without a number; `others` has values that are neither null nor numbers, by index. */
 export type WireSampleField = {
   readonly numbers: Float64Array
   readonly others: ReadonlyMap<number, unknown>
 }
 
-/** The samples of an activity as sent, unchecked, in a column for each field. The arrays may be longer than `count`. */
+/** An activity's samples as sent, unchecked, with one column per field. The arrays may be longer than `count`. */
 export type WireSamples = { readonly count: number; readonly fields: ReadonlyMap<string, WireSampleField> }
 
-/** Three days of recording: a ride of 24 hours has 86,400. */
+/** Maximum number of samples: three days of recording; a ride of 24 hours has 86,400. */
 export const MAX_SAMPLES = 260_000
-/** Samples times fields, 48 MB of numbers: a ride of 24 hours with 69 fields. */
+/** Maximum number of samples times fields, 48 MB of numbers: a ride of 24 hours with 69 fields. */
 export const MAX_CELLS = 6_000_000
-/** The document has 17 fields for a sample; each further one is a row of `sample_extras`. */
+/** Maximum number of fields in samples: the document has 17; each further field is a row of `sample_extras`. */
 const MAX_FIELDS = 1_000
 
-/** Turns samples that are objects into columns; undefined when they exceed MAX_SAMPLES, MAX_CELLS or MAX_FIELDS. */
+/** Turns samples that are objects into columns; returns undefined if they exceed MAX_SAMPLES, MAX_CELLS or MAX_FIELDS. */
 export function columnsOf(samples: ReadonlyArray<Readonly<Record<string, unknown>>>) {
   if (samples.length > MAX_SAMPLES) return undefined
   const fields = new Map<string, { numbers: Float64Array; others: Map<number, unknown> }>()

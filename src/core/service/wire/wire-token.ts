@@ -2,22 +2,22 @@ import { isObject } from '../../../kit/json.ts'
 import { DAY, SECOND } from '../../../kit/time.ts'
 import { readNumber } from './lenient.ts'
 
-/** The lifetime of an access token in the document, used when an answer has no valid one. */
+/** Lifetime of an access token in the document, used if a response has no valid one. */
 const DOCUMENTED_LIFETIME_S = 604_800
-/** With a shorter lifetime each call would refresh. */
+/** Minimum lifetime: with a shorter one, each call would refresh. */
 const MIN_LIFETIME_S = 1
 /**
- * The longest accepted lifetime, ms: a refresh token may expire after 14 days, and a pair is refreshed at six tenths of its life. A much
- * longer one would exceed the range of a Date and of Postgres.
+ * Maximum accepted lifetime, ms: a refresh token may expire after 14 days, and a pair is refreshed at 60 % of its life. A much longer lifetime
+ * would exceed the range of a Date and of Postgres.
  */
 export const MAX_LIFETIME_MS = 14 * DAY
 
-/** Visible ASCII without spaces: any other character could split a header or be refused in one. */
+/** Visible ASCII without spaces: any other character could split a header or be refused in it. */
 const TOKEN = /^[\x21-\x7e]+$/
 
 /**
- * Parses a token response by its content (service document, "Token response"); undefined without any token. A token is undefined when it is
- * missing, an access token also when a header cannot hold it; `expires_in` is in seconds, from 1 to 14 days.
+ * Parses a token response by its content (service document, "Token response"); undefined without any token. A missing token is undefined, and
+ * so is an access token that a header cannot hold. `expires_in` is in seconds, from 1 to 14 days.
  */
 export function parseToken(wire: unknown) {
   if (!isObject(wire)) return undefined

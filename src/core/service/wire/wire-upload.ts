@@ -4,10 +4,10 @@ import { excessOf, isObject } from '../../../kit/json.ts'
 import type { RequestBody } from '../http-message.ts'
 import { fitsIdentity, type Parsed, readText } from './lenient.ts'
 
-/** The answer to an accepted upload (service document, "Upload response"): the address of the new activity. */
+/** The response to an accepted upload (service document, "Upload response"): the address of the new activity. */
 export type WireUpload = { url: string | undefined }
 
-/** Parses the answer of endpoint 10; whatever is wrong with it, the file has arrived. */
+/** Parses a response of endpoint 10. Even if it is malformed, the file has arrived. */
 export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
   const excess = excessOf(wire)
   if (excess !== undefined) return { ok: false, reason: excess }
@@ -16,7 +16,7 @@ export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
   return { ok: true, value: { url: isObject(file) ? readText(file.url) : undefined }, drift: [] }
 }
 
-/** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when it is missing or too long. */
+/** Returns the new activity's path: the last part of `json.files[0].url`. Undefined if it is missing or too long. */
 export function parseUploadedPath({ url }: WireUpload): string | undefined {
   const last = url
     ?.replace(/[?#].*$/s, '')
@@ -35,7 +35,7 @@ function decode(segment: string): string {
   }
 }
 
-/** A FIT file to send, and the activity's name if it is to have one. */
+/** A FIT file to send, and the activity's name if it should get one. */
 export type UploadFile = {
   fileName: string
   bytes: Uint8Array
@@ -44,7 +44,7 @@ export type UploadFile = {
   onSent?: () => void
 }
 
-/** Encodes an upload as multipart/form-data (endpoint 10). The file name is the last segment of a path, without control characters. */
+/** Encodes an upload as multipart/form-data (endpoint 10). The file name is the last segment of the path, without control characters. */
 export async function encodeUpload({ fileName, bytes, name, onSent }: UploadFile): Promise<RequestBody> {
   const form = new FormData()
   if (name !== undefined) form.append('name', name)

@@ -16,7 +16,7 @@ import {
   type WithDrift,
 } from './lenient.ts'
 
-/** An entry of a workout list (service document, "Workout list entry"), and the same as it was sent. */
+/** An entry of a workout list (service document, "Workout list entry"); `raw` is the entry as sent. */
 export type WireWorkoutEntry = Values<typeof WORKOUT_ENTRY_FIELDS> & { raw: unknown }
 
 export type WireWorkoutList = List<WireWorkoutEntry> & WithDrift
@@ -28,12 +28,12 @@ function parseEntry(wire: unknown, prefix?: string): Parsed<WireWorkoutEntry> {
   return parsed.ok ? { ...parsed, value: { ...parsed.value, raw: wire } } : parsed
 }
 
-/** Parses the answer of endpoints 5 and 6; fails only without a list. */
+/** Parses a response of endpoint 5 or 6; fails only without a list. */
 export function parseWorkoutList(wire: Record<string, unknown>) {
   return parseListAnswer(parseEntry, wire, 'workouts')
 }
 
-/** A workout resolved for the rider's signature (service document, "Workout definition"), with its sets: watts and seconds. */
+/** A workout resolved for the rider's signature (service document, "Workout definition"), with its sets in watts and seconds. */
 export type WireWorkout = Values<typeof DEFINITION_FIELDS> & {
   workout: Array<Values<typeof WORKOUT_SET_FIELDS>>
   bad: BadItem[]
@@ -42,7 +42,7 @@ export type WireWorkout = Values<typeof DEFINITION_FIELDS> & {
 const parseDefinition = makeParser({ ...ANSWER, ...DEFINITION_FIELDS })
 const parseSet = makeParser(WORKOUT_SET_FIELDS)
 
-/** Parses the answer of endpoint 7; fails only without a list of sets. */
+/** Parses a response of endpoint 7; fails only without a list of sets. */
 export function parseWorkout(wire: Record<string, unknown>): Parsed<WireWorkout> {
   const { workout: _sets, ...rest } = wire
   const parsed = parseDefinition(rest)
@@ -53,5 +53,5 @@ export function parseWorkout(wire: Record<string, unknown>): Parsed<WireWorkout>
   return { ok: true, value: { ...parsed.value, workout, bad }, drift: [...parsed.drift, ...sets.drift] }
 }
 
-/** Parses the answer of endpoint 3: signature, status, loads and workout of the day (service document, "Training info"). */
+/** Parses a response of endpoint 3: signature, status, loads and workout of the day (service document, "Training info"). */
 export const parseTrainingInfo = makeParser({ ...ANSWER, ...TRAINING_INFO_FIELDS })
