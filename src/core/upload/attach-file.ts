@@ -19,21 +19,21 @@ import { keepWhole, loadFit } from './keep-fit.ts'
 import { distanceTo } from './match-activity.ts'
 import type { UploadDeps } from './upload-deps.ts'
 
-/** Services round a start, or begin with the first record; no rider begins two activities within this time. */
+/** Maximum difference between the starts of file and activity: services round a start, and no rider starts twice within this time. */
 export const SAME_START_MS = 5 * SECOND
-/** A service may leave out seconds at both ends, and pauses that the device does not record; the larger limit counts. */
+/** Maximum difference in length, in s or as a share (the larger counts): a service may drop unrecorded pauses, and seconds at both ends. */
 const LENGTH_WITHIN_S = 60
 const LENGTH_WITHIN_SHARE = 0.02
-/** Maximum difference of two equal values: heart rate in 1/min and power in W, which a service may smooth; position in degrees, about 100 m. */
+/** Maximum difference of two equal values: heart rate in bpm and power in W, which a service may smooth; position in degrees, about 100 m. */
 const [VALUE_WITHIN, PLACE_WITHIN] = [2, 0.001]
-/** Two riders of one ride share many values by chance, and sensors drop some. */
+/** Minimum share of equal values in one ride: two riders of one ride share many values by chance, and sensors drop some. */
 const MIN_SAME_SHARE = 0.8
-/** The service's `power` may be a trailing mean over so many seconds. */
+/** The service's `power` may be a trailing mean over this many seconds. */
 const SMOOTHED_S = 5
 
 export type WholeFile = { account: Account; fit: ReadFit; whole: WholeFit }
 
-/** The activity of a file, or why there is none; `isAwaited`: a candidate is not fetched yet; `isUnknown`: no activity has its start. */
+/** The activity of a file, or why there is none. `isAwaited`: a candidate is not fetched yet. `isUnknown`: no activity has the file's start. */
 type Found =
   | { activity: ActivityAtStart }
   | { activity?: undefined; reason: string; isAwaited?: true; isUnknown?: true }
@@ -42,8 +42,8 @@ type Deps = Pick<UploadDeps, 'store' | 'log' | 'memory' | 'now' | 'keepFit'>
 
 /**
  * Finds the mirrored activity that a file records: the only one that starts within 5 s of one of the file's starts (UTC or local time), has
- * the same length within 60 s or 2 % and the same values in the same seconds, and has no other file. An activity without samples is awaited. Several sports in one file are one
- * ride. Throws the errors of the database and of reading.
+ * the same length within 60 s or 2 % and the same values in the same seconds, and has no other file. Waits for an activity without samples.
+ * Several sports in one file are one ride. Throws the errors of the database and of reading.
  */
 export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: WholeFile): Promise<Found> {
   const { account, fit, whole } = input
@@ -69,8 +69,7 @@ export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: 
     if (await hasSameValues(deps, input, { activity, shiftS: isUtc ? 0 : utcOffsetS })) same.push(activity)
   }
   const [activity, another] = same
-  if (!activity)
-    return { reason: `activity ${names(long)} is of another device or rider: its values are others` }
+  if (!activity) return { reason: `activity ${names(long)} is of another device or rider: its values differ` }
   if (another) return { reason: `it may be any of the activities ${names(same)}` }
   if (activity.fileName !== null)
     return {
@@ -80,8 +79,8 @@ export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: 
 }
 
 /**
- * Joins a file to its activity, first in the ledger, then with the content of the file; sends nothing. Returns the ledger row, which is
- * `attached` unless another process was faster, and whether the content is stored; a failure to store it is only logged.
+ * Attaches a file to its activity, first in the ledger, then with the file's content; sends nothing. Returns the ledger row, which is
+ * `attached` unless another process changed it first, and whether the content is stored. A failure to store it is only logged.
  */
 export async function attachFile(
   deps: Deps,
@@ -115,8 +114,8 @@ function isAsLong(a: number, b: number): boolean {
 }
 
 /**
- * Reports whether file and activity agree in every signal that both have: heart rate, power and position. Power is `p_raw` if the activity
- * has it, else the document's `power` (section "Activity detail"), of each second or smoothed.
+ * Reports whether file and activity agree in every signal that both have: heart rate, power and position. Power is `p_raw` if the activity has
+ * it, otherwise the document's `power` (section "Activity detail"), of each second or smoothed.
  */
 async function hasSameValues(
   deps: Pick<Deps, 'store' | 'memory'>,
@@ -135,7 +134,7 @@ async function hasSameValues(
   const pairs = (here: Float64Array | undefined, others: Float64Array): Pair[] =>
     [...(here ?? [])].map((value, row) => [value, others[rows[row] ?? -1] ?? Number.NaN])
   const agreesAs = (watts: Float64Array | undefined, others: Float64Array) =>
-    // Every rider who coasts has the same power.
+    // Every rider who coasts has 0 W.
     agree(
       pairs(watts, others).filter(([value, other]) => value > 0 || other > 0),
       VALUE_WITHIN,
@@ -153,7 +152,7 @@ async function hasSameValues(
   )
 }
 
-/** A value of the file and one of the activity in the same second; NaN where one has none. */
+/** A value of the file and a value of the activity in the same second; NaN if missing. */
 type Pair = readonly [value: number, other: number]
 
 function agree(pairs: readonly Pair[], within: number): boolean {

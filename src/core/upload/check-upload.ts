@@ -14,23 +14,23 @@ import { distanceTo, type Match, matchActivity, START_WITHIN_MS } from './match-
 import type { Listed, UploadDeps } from './upload-deps.ts'
 import { isNew, recordAccepted, recordDuplicate, recordReplaced, UNCONFIRMED_MS } from './upload-outcome.ts'
 
-/** Pauses between checks of an upload whose answer was lost. */
+/** Backoff between checks of an upload whose response was lost. */
 const UNCONFIRMED_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 5 * MINUTE, factor: 3 }
-/** Pauses between checks of an accepted upload whose activity cannot be fetched. */
+/** Backoff between checks of an accepted upload whose activity cannot be fetched. */
 const GONE_BACKOFF: Backoff = { firstMs: 10 * SECOND, maxMs: 1 * DAY, factor: 4 }
-/** How long a new activity may be missing in the list before another one can count as its replacement. */
+/** How long a new activity may be missing from the list before another activity can count as its replacement. */
 const LISTED_WITHIN_MS = 30 * SECOND
-/** How long an accepted upload is checked while its activity can neither be fetched nor has a replacement. */
+/** How long an accepted upload is checked if its activity can neither be fetched nor has a replacement. */
 const GONE_WITHIN_MS = 7 * DAY
-/** The margin of the requested span on both sides: a service may read its ends as wall-clock time of some zone. */
+/** Margin of the requested span on both sides: a service may interpret its bounds as local times of some zone. */
 const ZONES_MS = 1 * DAY
 const CONFLICT = 409
 
 /**
- * Checks one due ledger row against the activities near the file's start (service document, endpoint 9) and returns it; undefined when none
- * is due. A row whose sender died becomes `unconfirmed` first. An `unconfirmed` row with an activity is accepted; without one after the
- * waiting time it is `seen`, to be sent again. An `accepted` or `mirrored` row without its activity gets the replacement, or after a while
- * no further check. Throws the client's errors after it recorded the time of the next check.
+ * Checks one due ledger row against the activities near the file's start (service document, endpoint 9) and returns it; undefined if none is
+ * due. First turns a row whose sender died into `unconfirmed`. An `unconfirmed` row with an activity becomes accepted; without one after the
+ * waiting time it becomes `seen`, to be sent again. An `accepted` or `mirrored` row without its activity gets the replacement, or after a
+ * while no further check. Throws the client's errors after it recorded the time of the next check.
  */
 export async function checkUpload(
   deps: UploadDeps,
@@ -40,7 +40,7 @@ export async function checkUpload(
   const key = { accountId: account.accountId, contentId }
   const requestedAt = deps.now()
   const resendAfter = new Date(requestedAt.getTime() + UNCONFIRMED_MS)
-  const reason = 'the process that sent it ended before the answer came'
+  const reason = 'the process that sent it ended before the service answered'
   const died = { state: 'unconfirmed' as const, reason, resendAfter, nextTryAt: requestedAt, checks: 0 }
   await deps.store.transaction((tx) =>
     recordUploadState(tx, key, died, { from: ['sending'], dueAt: requestedAt }),
@@ -78,7 +78,7 @@ async function checkRow(
   const { listed, requestedAt } = input
   const paths = listed.map(({ path }) => path)
   const claims = await findClaims(tx, input.key, paths)
-  // Read under the lock of findClaims, so that no other process changes it.
+  // Read under the lock of findClaims, so no other process changes it.
   const upload = await findUpload(tx, input.key)
   if (!upload || !isDue(upload, requestedAt)) return undefined
   const record = (change: UploadChange) => recordUploadState(tx, upload, change, { from: [upload.state] })
@@ -108,7 +108,7 @@ function stillUnconfirmed(upload: Upload, match: Match, requestedAt: Date) {
   }
   const { resendAfter } = upload
   if (resendAfter && resendAfter <= requestedAt) {
-    const reason = 'the service did not accept it; it is sent again'
+    const reason = 'the service did not accept it; musette sends it again'
     return { state: 'seen' as const, reason, nextTryAt: null, resendAfter: null, checks: 0 }
   }
   const next = nextCheck(upload, requestedAt)
@@ -116,18 +116,18 @@ function stillUnconfirmed(upload: Upload, match: Match, requestedAt: Date) {
   return { ...next, nextTryAt }
 }
 
-/** A new activity that is not listed yet must not be replaced by another with the same start. */
+/** Reports whether a new activity may only be missing from the list for now: another with the same start must not replace it yet. */
 function isTooEarly(upload: Upload, now: Date): boolean {
   const since = upload.acceptedAt ?? upload.seenAt
   return upload.state === 'accepted' && now.getTime() - since.getTime() < LISTED_WITHIN_MS
 }
 
-/** Ends the checks for a missing activity: at once when its samples are mirrored, else after a week. */
+/** Ends the checks for a missing activity: at once if its samples are mirrored, otherwise after a week. */
 function stillGone(upload: Upload, requestedAt: Date) {
   const since = upload.acceptedAt ?? upload.seenAt
   const over = upload.state === 'mirrored' || requestedAt.getTime() - since.getTime() > GONE_WITHIN_MS
   if (!over) return nextCheck(upload, requestedAt)
-  const reason = `the service no longer shows activity ${upload.activityPath ?? '(unnamed)'}, nor another of that start`
+  const reason = `the service no longer shows activity ${upload.activityPath ?? '(unnamed)'}, nor another with its start`
   return { state: upload.state, checks: upload.checks + 1, nextTryAt: null, reason }
 }
 
@@ -167,9 +167,9 @@ export async function listNear(
 }
 
 /**
- * Checks whether the service refused a file because it already has the activity, as a refusal gives no reason. If the list has an activity
- * with the file's start, the row becomes accepted when an earlier request may have arrived, else a `duplicate`. Returns undefined when
- * there is none or the list cannot be fetched: the file is refused.
+ * Checks whether the service refused a file because it already has the activity; a refusal gives no reason. If the list has an activity with
+ * the file's start, the row becomes accepted if an earlier request may have arrived, otherwise a `duplicate`. Returns undefined, so that the
+ * file is refused, if there is none or the list cannot be fetched.
  */
 export async function checkRefusal(
   deps: UploadDeps,
@@ -192,7 +192,7 @@ export async function checkRefusal(
     const { path } = match
     if (upload.attempts > 1 && isNew(upload, claims, path))
       return recordAccepted(tx, { upload, path, claims, now })
-    const reason = `the service refused it and has activity ${path} of the same start`
+    const reason = `the service refused it and has activity ${path} with the same start`
     return recordDuplicate(tx, { upload, path, reason, claims, now })
   })
 }

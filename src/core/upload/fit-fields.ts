@@ -4,7 +4,7 @@ import { type FitValue, firstOf } from '../fit/fit-values.ts'
 export const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
 export const MAX_INTEGER = 2 ** 31 - 1
 
-/** Returns the fields of a message in the form of a column `fields`. */
+/** Returns a message's fields in the form of a `fields` column. */
 export function fieldsOf({ fields, developerFields }: FitMessageFields) {
   return Object.keys(developerFields).length > 0 ? { ...fields, developer_fields: developerFields } : fields
 }

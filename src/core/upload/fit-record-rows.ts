@@ -7,14 +7,14 @@ import { EVENT_TYPES, EVENTS } from '../fit/profile-names.ts'
 import type { MadeRows, MessageRow, RecordColumn } from '../store/uploads/kept-fit.ts'
 import { fieldsOf, nameOf, SEMICIRCLES_PER_DEGREE } from './fit-fields.ts'
 
-/** A field of the records without a column, or its values that the column cannot hold, with the numbers of their records. */
+/** A field of the records without a column, or values that its column cannot hold, with their record numbers. */
 export type LeftField = { name: string; number: number; records: number[]; values: FitValue[] }
 
 const isReal = (value: number) => fitsFloat4(value)
 const isSmall = (value: number) => Number.isInteger(value) && Math.abs(value) < 2 ** 15
 const isDouble = () => true
 
-/** A column that holds a field of the profile: which numbers fit, and their conversion. */
+/** A column for a field of the profile: which numbers fit, and their conversion. */
 type Simple = { field: string; fits: (value: number) => boolean; convert?: (value: number) => number }
 
 const degrees = (semicircles: number) => semicircles / SEMICIRCLES_PER_DEGREE
@@ -61,14 +61,14 @@ const SIMPLE: Readonly<Partial<Record<RecordColumn, Simple>>> = {
   gpsAccuracyM: { field: 'gpsAccuracy', fits: isSmall },
 }
 
-/** Less precise fields, used where a record lacks the enhanced one. */
+/** Less precise fields, used if a record lacks the enhanced field. */
 const NARROW: ReadonlyArray<readonly [RecordColumn, string]> = [
   ['altitudeM', 'altitude'],
   ['speedMps', 'speed'],
   ['respirationRate', 'respirationRate'],
 ]
 
-/** Lists of two angles, with the column of each. */
+/** Fields with two angles, and the column of each angle. */
 const PHASES: ReadonlyArray<readonly [string, RecordColumn, RecordColumn]> = [
   ['leftPowerPhase', 'leftPowerPhaseStartDeg', 'leftPowerPhaseEndDeg'],
   ['leftPowerPhasePeak', 'leftPowerPhasePeakStartDeg', 'leftPowerPhasePeakEndDeg'],
@@ -79,8 +79,8 @@ const PHASES: ReadonlyArray<readonly [string, RecordColumn, RecordColumn]> = [
 type Columns = Partial<Record<RecordColumn, Float64Array>>
 
 /**
- * Makes the columns of fit_records, see its comments, and the fields that are left, so that every value of the file is kept. Converts the
- * numbers of `records` in place, because a day of every sensor has 40 MB of them.
+ * Makes the columns of fit_records (see the comments of that table) and the remaining fields, so that every value of the file is kept.
+ * Converts the numbers of `records` in place, because a day of every sensor has 40 MB of them.
  */
 export function normalizeRecords(records: FitRecords): { columns: Columns; left: LeftField[] } {
   const { count, timesMs, fields, gears, beatsHr } = records
@@ -98,7 +98,7 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
     field.values.push(value)
   }
   const leaveNumber = (field: RecordField, row: number, value: number) => {
-    // All values of a record with several are left together.
+    // If a record has several values, all of them go to the remaining fields.
     if (!field.others.has(row + 1)) leave(field, row, value)
   }
   if (timesMs.some((time) => !Number.isNaN(time))) columns.t = timesMs
@@ -170,7 +170,7 @@ function inOrder({ records, values, ...field }: LeftField): LeftField {
   return { ...field, records: sorted(records), values: sorted(values) }
 }
 
-/** Old devices pack both into three bytes: 12 bits of cm/s, and 12 bits of 1/16 m that restart after 256 m. */
+/** Unpacks speed and distance, which old devices pack into three bytes: 12 bits of cm/s, and 12 bits of 1/16 m that restart after 256 m. */
 function expandCompressed(field: RecordField | undefined, columnOf: (name: RecordColumn) => Float64Array) {
   let sixteenths = 0
   for (const [record, value] of field?.others ?? []) {
@@ -184,7 +184,7 @@ function expandCompressed(field: RecordField | undefined, columnOf: (name: Recor
   }
 }
 
-/** Makes the rows of fit_messages, see its comments. Pure. */
+/** Makes the rows of fit_messages (see the comments of that table). Pure. */
 export function normalizeMessages({ others, records }: FitContents): MadeRows<MessageRow> {
   return makeRows(others, (other) => {
     const { name, time, record, fields } = other
@@ -195,7 +195,7 @@ export function normalizeMessages({ others, records }: FitContents): MadeRows<Me
   })
 }
 
-/** Makes each row when it is read. */
+/** Makes each row only when it is read. */
 export function makeRows<Item, Row>(items: readonly Item[], make: (item: Item, index: number) => Row) {
   return {
     length: items.length,

@@ -31,7 +31,7 @@ import { type LeftField, makeRows, normalizeMessages, normalizeRecords } from '.
 
 /** Makers whose products are in Garmin's list. */
 const GARMIN_MAKERS = ['garmin', 'dynastreamOem', 'dynastream', 'tacx']
-/** The bit that marks a balance as the right leg's share, and the bits of its hundredths of a percent. */
+/** The bit that marks a balance as the right leg's share, and the bits of that share in hundredths of a percent. */
 const RIGHT = 0x8000
 const SHARE = 0x3fff
 
@@ -70,7 +70,7 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
   }
 }
 
-/** Makes the sums of a whole file, see the comments of fit_files. */
+/** Computes the means of a whole file, see the comments of fit_files. */
 function meansOf({ temperature, rightPowerPct, power }: ReturnType<typeof normalizeRecords>['columns']) {
   const degrees = [...(temperature ?? [])].filter((value) => !Number.isNaN(value))
   const shares = [...(rightPowerPct ?? [])].filter(
@@ -93,14 +93,14 @@ function startOf({ lat, lng }: ReturnType<typeof normalizeRecords>['columns']) {
 }
 
 const QUARTER_S = 15 * 60
-/** Devices write both times at the end of a recording, within a second of each other. */
+/** Maximum error of an offset computed from the two times, s: devices write both within a second at the end of a recording. */
 const APART_S = 60
-/** No place is farther from UTC. */
+/** Offsets of all time zones lie within these limits. */
 const [MIN_OFFSET_S, MAX_OFFSET_S] = [-12 * 3_600, 14 * 3_600]
 
 /**
- * Computes the device's offset from UTC, s, from the two times of its activity message. Returns null where one is missing, where the
- * difference is no offset of a time zone, and where they are equal: devices without a time zone write UTC twice.
+ * Computes the device's offset from UTC, s, from the two times of its activity message. Returns null if a time is missing, if the difference
+ * is not an offset of a time zone, or if both are equal: devices without a time zone write UTC twice.
  */
 function utcOffsetOf({ timestamp, localTimestamp }: FitFields): number | null {
   const [at, local] = [momentOf(timestamp), numberOf(localTimestamp)]
@@ -160,8 +160,8 @@ function sumOf(message: FitMessageFields) {
 }
 
 /**
- * Joins the messages of each device: those of one index and serial number. A message without a serial number belongs to the latest device
- * of its index. The last value of a field counts: its battery empties.
+ * Merges the messages of each device: those with the same index and serial number. A message without a serial number belongs to the latest
+ * device with its index. The last value of a field counts, because a battery drains.
  */
 function devicesOf(messages: readonly FitMessageFields[]): FitRows['devices'] {
   const devices: { fields: FitFields; developerFields: FitFields; times: string[]; messages: number }[] = []
@@ -247,7 +247,7 @@ function leftOf({ name, number }: LeftField) {
   return { name, fieldNumber: number, nativeField, developerIndex: null, fields: {} }
 }
 
-/** The values of a field of the records in the form of fit_fields. */
+/** Returns the values of a records' field in the form of fit_fields. */
 function valuesOf(
   { records, values }: Pick<LeftField, 'records' | 'values'>,
   { records: all, startedAt }: FitContents,

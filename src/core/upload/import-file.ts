@@ -19,51 +19,51 @@ import { OTHER_VERSION, recordRefused, sendFile } from './send-file.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { OPEN_STATES } from './upload-outcome.ts'
 
-/** How long a file may be incomplete before it is reported; a writer pauses for seconds. */
+/** How long a file may be incomplete before it is reported; writers pause for seconds. */
 const WAITS_AFTER_MS = 1 * MINUTE
-/** How long a file may be incomplete before it is refused: longer than a stop during a ride. */
+/** How long a file may be incomplete before it is refused; longer than a stop during a ride. */
 const GIVEN_UP_AFTER_MS = 1 * HOUR
-/** A file that was last changed longer ago is not being written. */
+/** Age of a file's last change from which it is no longer being written. */
 const OLD_AFTER_MS = 1 * DAY
-/** A file whose records end longer before its last change was copied or converted, not just recorded. */
+/** Maximum time between the last record and the last change of a file that was just recorded; a longer one means a copy or a conversion. */
 const RECORDED_WITHIN_MS = 10 * MINUTE
-/** The contents of an archive that the text lists; `training.uploads` has all. */
+/** Maximum contents of an archive that the text lists; `training.uploads` has all. */
 const MAX_LINES = 20
-/** The pause before the next attempt after a problem of database or service. */
+/** Pause before the next attempt after a problem with the database or the service. */
 const RETRY_MS = 15 * SECOND
-/** The key of the problem that all files share while the database or the service is unavailable. */
+/** Key of the problem that all files share while the database or the service is unavailable. */
 const OUTAGE = 'outage'
 
-/** A file on disk; `check` throws TransientError `file_changed` when it is no longer the opened one. */
+/** A file on disk; `check` throws TransientError `file_changed` if it is no longer the opened file. */
 type FileSource = ByteSource & { check(): Promise<void> }
 
 type ImportInput = {
   account: Account
   name: string
   open: () => Promise<FileSource>
-  /** since when the file has been unchanged in its place */
+  /** since when the file has not changed or moved */
   restingSince: Date
-  /** when the file was last changed; it may be years ago */
+  /** when the file last changed; it may be years ago */
   changedAt: Date
   signal?: AbortSignal | undefined
 }
 
-/** What to do with the file on disk; `dueAt`: when to import it again, if known; `reason`: why it waits. */
+/** What to do with the file on disk. `dueAt`: when to import it again, if known. `reason`: why it waits. */
 export type ImportOutcome =
   | { action: 'done' }
   | { action: 'failed'; text: string }
   | { action: 'wait'; dueAt?: Date; reason?: string; code?: string }
 
 /**
- * Imports one file at rest from the drop folder: reads it, sends each FIT file in it through the ledger, and returns what to do with it. It
- * is `done` when the service accepted everything, `failed` when something was refused or is a duplicate, else it waits. An incomplete file
- * waits until it has rested for an hour and is then refused. After a crash at any step, importing again has the same result. Throws only
+ * Imports one file at rest from the drop folder: reads it, sends each FIT file in it through the ledger, and returns what to do with it. The
+ * file is `done` if the service accepted everything, `failed` if something was refused or is a duplicate; otherwise it waits. An incomplete
+ * file waits until it has rested for an hour, and is then refused. After a crash at any step, importing again has the same result. Throws only
  * the errors of the disk.
  */
 export async function importFile(deps: UploadDeps, input: ImportInput): Promise<ImportOutcome> {
   try {
     const outcome = await importContents(deps, input)
-    // The judgement of an incomplete file needed neither database nor service.
+    // An incomplete file is judged without database and service, so it does not prove that they work.
     if (outcome.action !== 'wait' || outcome.reason === undefined) deps.problems.over(OUTAGE)
     deps.problems.over(input.name)
     return outcome
@@ -71,7 +71,7 @@ export async function importFile(deps: UploadDeps, input: ImportInput): Promise<
     if (isAbort(error, input.signal)) return { action: 'wait' }
     if (isOfDisk(error)) throw error
     const reason = errorLine(error)
-    // An outage is one problem, however many files wait for its end.
+    // An outage is one problem, regardless of the number of waiting files.
     if (isOutage(error)) deps.problems.say('warn', OUTAGE, `uploads wait: ${reason}`)
     else deps.problems.say('error', input.name, `${input.name} waits: ${reason}`, { err: error })
     return { action: 'wait', dueAt: new Date(deps.now().getTime() + RETRY_MS) }
@@ -93,7 +93,7 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
     if (unpacked.verdict === 'unready' && !isGivenUp) return waitFor(unpacked)
     return conclude(deps, input, [await recordFault(deps, input, { source, fault: unpacked })])
   }
-  // A file that is incomplete inside an archive stays so.
+  // A file that is incomplete inside an archive stays incomplete.
   const settled = isGivenUp || unpacked.isPacked
   const fits: ReadFit[] = []
   const faults: Fault[] = []
@@ -108,7 +108,7 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
   if (cut && !isGivenUp) return waitFor(cut)
   const dueAt = new Date(input.changedAt.getTime() + deps.settleMs)
   if (dueAt > deps.now() && fits.some((fit) => isRecording(fit, input.changedAt))) {
-    const reason = `it was just being recorded; it is sent when nothing was added until ${dueAt.toISOString()}`
+    const reason = `it was just being recorded; musette sends it if nothing is added until ${dueAt.toISOString()}`
     return { action: 'wait', dueAt, reason, code: 'settling' }
   }
   await source.check()
@@ -134,7 +134,7 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
   return conclude(deps, input, results)
 }
 
-/** Records the whole file as refused, because its contents cannot be read. */
+/** Records the whole file as refused because its contents cannot be read. */
 async function recordFault(
   deps: UploadDeps,
   { account, name }: ImportInput,
@@ -173,21 +173,21 @@ async function conclude(
   return { action: 'failed', text: describeFailedFile(results, account.name) }
 }
 
-/** When an incomplete file is final: an hour after it came to rest, or soon when its last change is a day old. */
+/** Returns when an incomplete file is final: an hour after it came to rest, or soon if its last change is a day old. */
 function giveUpAt({ restingSince, changedAt }: ImportInput): Date {
   const rest = restingSince.getTime()
   const old = Math.max(rest + WAITS_AFTER_MS, changedAt.getTime() + OLD_AFTER_MS)
   return new Date(Math.min(rest + GIVEN_UP_AFTER_MS, old))
 }
 
-/** Whether the recording ended shortly before the last change of the file; without an end the answer is yes. */
+/** Reports whether the recording ended shortly before the file's last change; true if the recording has no end. */
 function isRecording({ verdict }: ReadFit, changedAt: Date): boolean {
   if (verdict.verdict !== 'whole') return false
   const { endedAt } = verdict
   return endedAt === null || changedAt.getTime() - endedAt.getTime() < RECORDED_WITHIN_MS
 }
 
-/** Node's file errors name a system call; network errors arrive as MusetteErrors of store and service. */
+/** Reports whether an error comes from the disk. Node's file errors name a system call; store and service throw MusetteErrors. */
 function isOfDisk(error: unknown): boolean {
   if (error instanceof MusetteError) return DISK_CODES.includes(error.code)
   return error instanceof Error && 'syscall' in error
@@ -203,7 +203,7 @@ function isOutage(error: unknown): boolean {
   )
 }
 
-/** The result for one content. `known`: the ledger had it; `paused`: it is sent again later; `cut`: not sent, bytes are missing or wrong. */
+/** The result for one content. `known`: the ledger had it. `paused`: it is sent again later. `cut`: not sent, bytes are missing or wrong. */
 type ContentResult = {
   upload: Upload
   fileName: string
@@ -212,14 +212,14 @@ type ContentResult = {
   cut: boolean
 }
 
-/** Whether this file uploaded the content: a known content of the same name comes from an interrupted move, of another name from a duplicate. */
+/** Reports whether this file uploaded the content. If it was known before, its name tells an interrupted move (same name) from a duplicate. */
 function isUploaded({ upload, fileName, known }: ContentResult): boolean {
   if (upload.state === 'attached') return true
   if (upload.state !== 'accepted' && upload.state !== 'mirrored') return false
   return !known || upload.fileName === fileName
 }
 
-/** Writes the text for a file in failed/: the result for each content and advice. */
+/** Writes the text for a file in failed/: the result of each content, and advice. */
 function describeFailedFile(results: readonly ContentResult[], account: string): string {
   const failed = results.filter((result) => !isUploaded(result))
   const uploaded = results.filter(isUploaded)
@@ -235,11 +235,11 @@ function describeFailedFile(results: readonly ContentResult[], account: string):
     )
   }
   if (unsent.some(({ cut }) => !cut)) {
-    advice.push('It was not sent: only FIT activities are, and the same file would be refused again.')
+    advice.push('It was not sent: musette sends only FIT activities, and would refuse the same file again.')
   }
   if (failed.length > refused.length) {
     if (refused.length === 0) advice.push('Nothing needs to be done: the service has it.')
-    advice.push(`To send a duplicate all the same: ${commandFor('upload --force', account)} FILE`)
+    advice.push(`To send a duplicate anyway: ${commandFor('upload --force', account)} FILE`)
   }
   const lines = [...shortenList(failed.map(describeContent)), ...shortenList(uploaded.map(describeContent))]
   return `${lines.join('\n')}\n\n${advice.join('\n')}\n`

@@ -25,9 +25,9 @@ type KeepDeps = Pick<UploadDeps, 'store' | 'log' | 'memory' | 'now' | 'keepFit'>
 type KeepInput = { key: UploadKey; fileName: string; load: () => Promise<Buffer> }
 
 /**
- * Records the content of a FIT file of the ledger in fit_files and its related tables, and keeps its bytes; existing rows stay, unless an
- * earlier version read them. Records the readable part of a damaged file. An error is logged and not thrown, because the upload does not
- * depend on it; the result is then false.
+ * Records the content of a ledger's FIT file in fit_files and its related tables, and keeps its bytes. Keeps existing rows, unless an earlier
+ * version read them. Records the readable part of a damaged file. Logs an error and returns false instead of throwing, because the upload does
+ * not depend on it.
  */
 export async function keepFit(deps: KeepDeps, { key, fileName, load }: KeepInput): Promise<boolean> {
   const { accountId, contentId } = key
@@ -66,8 +66,8 @@ export async function keepFit(deps: KeepDeps, { key, fileName, load }: KeepInput
 }
 
 /**
- * Reads the kept FIT files of an account again and corrects the tables. Returns how many it read. Logs and leaves a file that cannot be
- * read. Throws the signal's reason and the errors of the database.
+ * Reads an account's kept FIT files again and corrects the tables. Returns how many it read. Logs and skips a file that cannot be read. Throws
+ * the signal's reason and the errors of the database.
  */
 export async function rebuildFit(
   { store, log, now }: Pick<UploadDeps, 'store' | 'log' | 'now'>,
@@ -92,7 +92,7 @@ export async function rebuildFit(
   return count
 }
 
-/** Keeps the content of a file that is not sent now: one that the ledger has but that was never read, or an incomplete one; see keepFit. */
+/** Keeps the content of a file that is not sent now: one in the ledger that was never read, or an incomplete one; see keepFit. */
 export async function keepWhole(
   deps: KeepDeps,
   { account: { accountId }, fit }: { account: Pick<Account, 'accountId'>; fit: ReadFit },
@@ -102,7 +102,7 @@ export async function keepWhole(
   return deps.memory(sizeBytes, () => keepFit(deps, { key, fileName, load: () => loadFit(fit) }))
 }
 
-/** Loads the judged bytes. Throws TransientError `file_changed` when they have changed. */
+/** Loads the judged bytes. Throws TransientError `file_changed` if they have changed. */
 export async function loadFit({ name, open, sizeBytes, contentId }: ReadFit): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(sizeBytes)
   const hash = createHash('sha256')

@@ -1,16 +1,16 @@
 import { MINUTE } from '../../kit/time.ts'
 import type { Listed } from './upload-deps.ts'
 
-/** A session's start, its first record and the service's own start can differ by a minute. */
+/** Maximum difference between the starts of file and activity: a session, its first record and the service can differ by a minute. */
 export const START_WITHIN_MS = 2 * MINUTE
-/** Starts that differ by less than this count as equal: services cut or round to seconds. */
+/** Starts that differ by less than this count as equal, ms: services truncate or round to seconds. */
 const SAME_MS = 1_500
 
 export type Match = { kind: 'found'; path: string } | { kind: 'none' } | { kind: 'unclear'; paths: string[] }
 
 /**
- * Chooses the listed activity of a FIT file: the one that starts nearest to the file's start, within two minutes, and not nearer to a
- * rival's. Without one, an activity that starts exactly at another start of the file, and not at a rival's. Among equally near ones, the
+ * Chooses a FIT file's activity from the list: the one that starts nearest to the file's start, within two minutes, and not nearer to a
+ * rival's. Without one, an activity that starts exactly at another start of the file, and not at a rival's. Among equally near activities, the
  * one with the file's name. Pure.
  */
 export function matchActivity(input: {
@@ -36,7 +36,7 @@ export function matchActivity(input: {
   return choose(near.length > 0 ? near : exact, input.fileName)
 }
 
-/** Computes the distance of a start from the nearest of some times, ms. */
+/** Returns the distance of a start from the nearest of some times, ms. */
 export function distanceTo(start: Date | null, moments: readonly Date[]): number {
   const away = (moment: Date) => Math.abs((start?.getTime() ?? Number.NaN) - moment.getTime())
   return moments.reduce((least, moment) => Math.min(least, away(moment)), Number.POSITIVE_INFINITY)
@@ -50,7 +50,7 @@ function choose(
   if (!nearest) return { kind: 'none' }
   const alike = near.filter(({ away }) => away - nearest.away < SAME_MS)
   if (alike.length === 1) return { kind: 'found', path: nearest.path }
-  // An activity without its own name has the file's; services differ in whether the extension stays.
+  // An activity without its own name has the file's; services differ in whether they keep the extension.
   const ownNames = [fileName, fileName.replace(/\.fit$/i, '')]
   const named = alike.filter(({ name }) => name !== null && ownNames.includes(name))
   const [one] = named

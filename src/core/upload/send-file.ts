@@ -25,10 +25,10 @@ import { distanceTo } from './match-activity.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { judgeFailure, OPEN_STATES, recordAccepted } from './upload-outcome.ts'
 
-/** A sender counts as dead after this time; a living one renews its lease four times as often. */
+/** A sender counts as dead after this time; a live one renews its lease four times as often. */
 const LEASE_MS = 1 * MINUTE
 const LEASE_RENEW_MS = 15 * SECOND
-/** The pause before a file is checked again whose activity is not fetched yet: a fetch takes seconds, a whole history minutes. */
+/** Pause before a file is checked again whose activity is not fetched yet: a fetch takes seconds, a whole history minutes. */
 const AWAITED_MS = 1 * MINUTE
 
 type SendInput = {
@@ -36,26 +36,26 @@ type SendInput = {
   /** a file with its final verdict: whole, or refused with the reason */
   fit: ReadFit
   name?: string
-  /** what to do with a content whose result the ledger has: leave it, send it if it was refused, send it in any case */
+  /** what to do with a content whose result is in the ledger: nothing, send it if it was refused, or always send it */
   again: 'never' | 'refused' | 'always'
-  /** since when the file is in its place; a content refused after that is not sent again */
+  /** since when the file is in its place; a content refused later is not sent again */
   since?: Date
   /** a person uploads it: pauses between attempts are skipped */
   byHand?: boolean
   signal?: AbortSignal | undefined
 }
 
-/** The ledger row after an attempt; `error`: why nothing was accepted, undefined also when nothing was sent. */
+/** The ledger row after an attempt. `error`: why nothing was accepted; also undefined if nothing was sent. */
 type Attempt = { upload: Upload; error: unknown }
-/** `known`: the ledger had its result before; `paused`: it is sent again after a pause. */
+/** `known`: the ledger already had the result. `paused`: the content is sent again after a pause. */
 type SendResult = Attempt & { known: boolean; paused: boolean }
 
 /**
- * Sends one FIT content to the service through the ledger (service document, endpoint 10). Records a file that is not a whole FIT activity
- * as `refused` without sending it; sends a known content again only if `again` says so; checks the status of a lost answer when that is
- * due; attaches the file of a ride that the mirror already has (see findRecorded). Its bytes are in memory only while they are read or
- * sent, within the shared budget. Throws RejectedError `other_version` for another version of a sent ride, TransientError `file_changed`,
- * and the errors of the database, of reading, and of the client during a check.
+ * Sends one FIT content to the service through the ledger (service document, endpoint 10). Records a file that is not a whole FIT activity as
+ * `refused` without sending it. Sends a known content again only if `again` says so. Checks a lost response if that is due. Attaches the file
+ * of a ride that the mirror already has (see findRecorded). Holds the bytes in memory only while they are read or sent, within the shared
+ * budget. Throws RejectedError `other_version` for another version of a sent ride, TransientError `file_changed`, and the errors of the
+ * database, of reading, and of the client during a check.
  */
 export async function sendFile(deps: UploadDeps, input: SendInput): Promise<SendResult> {
   const { fit } = input
@@ -78,7 +78,7 @@ async function refuse(deps: UploadDeps, input: SendInput, reason: string): Promi
   return { known: !isNew, paused: false, upload, error: undefined }
 }
 
-/** Returns what the ledger has of the content, after a check of a lost answer that is due; undefined if the content is to be sent now. */
+/** Returns the ledger's result for the content, after checking a lost response if due; undefined if the content is to be sent now. */
 async function findKnown(
   deps: UploadDeps,
   input: SendInput,
@@ -97,7 +97,7 @@ async function findKnown(
   return { known: upload.state !== 'seen', paused: resend === 'later', upload, error: undefined }
 }
 
-/** Tells whether the answer to a sent file is not known. */
+/** Reports whether the response to a sent file is unknown. */
 const isInDoubt = ({ state }: Upload) => state === 'sending' || state === 'unconfirmed'
 
 /** Returns the result of the same ride that was sent as a longer file. Throws RejectedError `other_version`, see rejectOtherVersion. */
@@ -114,14 +114,14 @@ async function findSameRide(
   return sent
 }
 
-/** The error code for a ride whose activity is listed and not fetched yet: only this file waits. */
+/** Error code for a ride whose activity is listed but not fetched yet: only this file waits. */
 export const ACTIVITY_AWAITED = 'ride_awaited'
-/** The error code for another version of a sent ride: a person decides whether to send it as well. */
+/** Error code for another version of a sent ride: a person decides whether to send it as well. */
 export const OTHER_VERSION = 'other_version'
-/** Two files of one device with the same start and so many equal first records are versions of one ride. */
+/** Number of equal first records that make two files of one device with the same start versions of one ride. */
 const ALIKE_RECORDS = 10
 
-/** Throws RejectedError `other_version` when another version of the ride was sent; recorders save several. */
+/** Throws RejectedError `other_version` if another version of the ride was sent; recorders save several. */
 async function rejectOtherVersion(
   deps: UploadDeps,
   { account: { accountId, name }, fit }: SendInput,
@@ -142,13 +142,13 @@ async function rejectOtherVersion(
     const what = `it is ${size} version (${records.count} records) of the ride that was sent as ${quoteText(other.fileName)}`
     const sentAs = `${other.records} records, activity ${quoteName(other.path ?? 'not named yet')}`
     const run = `to send it as well, run: ${commandFor('upload --force', name)} FILE`
-    throw new RejectedError(OTHER_VERSION, `${what} (${sentAs}); ${run}; else remove it`)
+    throw new RejectedError(OTHER_VERSION, `${what} (${sentAs}); ${run}; otherwise remove it`)
   }
 }
 
 /**
- * Settles the file of a ride that the service already has, so that it is not sent: joins it to the activity, lets it wait for the activity,
- * or makes it a `duplicate` with the reason why it cannot be joined. Returns undefined when no activity has its start: it is to be sent.
+ * Settles the file of a ride that the service already has without sending it: attaches it to the activity, lets it wait for the activity, or
+ * makes it a `duplicate` with the reason why it cannot be attached. Returns undefined if no activity has its start.
  */
 async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Promise<Attempt | undefined> {
   const found = await findRecorded(deps, input)
@@ -156,7 +156,7 @@ async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Prom
     return { upload: (await attachFile(deps, input, found.activity)).upload, error: undefined }
   const listed = found.isUnknown ? await findListedOnly(deps, input) : undefined
   if (found.isUnknown && !listed) return undefined
-  const reason = listed ? `activity ${listed} has its start, and is not here yet` : found.reason
+  const reason = listed ? `activity ${listed} has its start, but is not mirrored yet` : found.reason
   const waits = found.isAwaited === true || listed !== undefined
   const { account, fit } = input
   const seen = seenOf(input, deps.now())
@@ -173,7 +173,7 @@ async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Prom
   return { upload, error: waits ? new TransientError(ACTIVITY_AWAITED, message) : undefined }
 }
 
-/** Finds an activity with the file's start in the list of the service, unless the mirror was polled after the ride. */
+/** Returns an activity with the file's start from the service's list, unless the mirror was polled after the ride. */
 async function findListedOnly(
   deps: UploadDeps,
   { account, whole: { starts, endedAt }, signal }: SendInput & WholeFile,
@@ -185,7 +185,7 @@ async function findListedOnly(
   return listed.find(({ startedAt }) => distanceTo(startedAt, starts) <= SAME_START_MS)?.path
 }
 
-/** Checks whether the same ride was sent before as a longer file, with bytes behind its end; undefined when not. */
+/** Returns the result if the same ride was sent before as a longer file, with bytes after its end; undefined if not. */
 async function checkSent(deps: UploadDeps, { account, signal }: SendInput, longer: Upload) {
   const { contentId } = longer
   const checked = isInDoubt(longer) && (await checkUpload(deps, { account, contentId, signal }))
@@ -194,7 +194,7 @@ async function checkSent(deps: UploadDeps, { account, signal }: SendInput, longe
   return { known: !OPEN_STATES.includes(upload.state), paused: false, upload, error: undefined }
 }
 
-/** Records a content that is not a FIT activity as refused, without sending it; a known result stays. */
+/** Records a content that is not a FIT activity as refused, without sending it; keeps a known result. */
 export async function recordRefused(
   deps: UploadDeps,
   input: { accountId: number; contentId: string; fileName: string; sizeBytes: number; reason: string },
@@ -211,19 +211,19 @@ export async function recordRefused(
   return recorded
 }
 
-/** Whether to send a known content again: now, or after its pause. */
+/** Returns whether to send a known content again: no, now, or after its pause. */
 function judgeResend(upload: Upload, input: SendInput, now: Date): 'no' | 'now' | 'later' {
   if (upload.state === 'sending') return 'no'
   if (upload.state === 'seen') return input.byHand ? 'now' : 'no'
   if (input.again === 'always') return 'now'
   if (upload.state !== 'refused' || input.again !== 'refused') return 'no'
   if (input.byHand) return 'now'
-  // A refused file is sent again only after a person has moved it back.
+  // A refused file is sent again only after a person moved it back.
   if (input.since && input.since <= (upload.sentAt ?? upload.seenAt)) return 'no'
   return upload.nextTryAt === null || upload.nextTryAt <= now ? 'now' : 'later'
 }
 
-/** Makes a row ready to be sent again. It counts as seen now, so that older activities of the service do not match it. */
+/** Prepares a row to be sent again. The row counts as seen now, so that older activities of the service do not match it. */
 async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
   const seenAt = upload.state === 'seen' ? upload.seenAt : deps.now()
   const change = { state: 'seen' as const, seenAt, nextTryAt: null, resendAfter: null, checks: 0 }
@@ -237,8 +237,8 @@ type OnceInput = SendInput & WholeFile & { bytes: Buffer }
 
 /**
  * Sends a content once: writes the row, sends the request, writes the row again and marks the new activity as wanted. Only the process that
- * claims the row sends it, and only a row that is `seen` and due; any other row is returned unchanged. When the answer is lost after the
- * whole body left, the row is `unconfirmed` and checked before it is sent again. Throws only the errors of the database and MusetteErrors.
+ * claims the row sends it, and only if the row is `seen` and due; any other row is returned unchanged. If the response is lost after the whole
+ * body was sent, the row is `unconfirmed` and checked before it is sent again. Throws only the errors of the database and MusetteErrors.
  */
 async function sendOnce(deps: UploadDeps, input: OnceInput): Promise<Attempt> {
   const seen = seenOf(input, deps.now())
@@ -249,7 +249,7 @@ async function sendOnce(deps: UploadDeps, input: OnceInput): Promise<Attempt> {
     recordUploadState(tx, seen, { ...sendingFrom(now), sentContentId: null }, { from: ['seen'], dueAt: now }),
   )
   if (!claimed) return { upload, error: undefined }
-  // The content of the file is in SQL even while the service is slow or away.
+  // The file's content is in SQL even if the service is slow or down.
   const kept = keepFit(deps, { key: claimed, fileName: seen.fileName, load: async () => input.bytes })
   try {
     return await sendClaimed(deps, input, claimed)
@@ -314,8 +314,8 @@ async function recordFailure(
 }
 
 /**
- * Claims a row again for its file without the bytes behind the end, which the service has refused; undefined when there are none, or
- * another process has the row. The ledger records the shorter content before it is sent, so that the same bytes are recognized later.
+ * Claims a refused file's row again without the bytes after the file's end; returns undefined if there are none, or another process has the
+ * row. The ledger records the shorter content before it is sent, so that the same bytes are recognized later.
  */
 async function claimShorter(deps: UploadDeps, input: OnceInput, { attempts, ...key }: Upload) {
   const { sizeBytes } = input.whole
@@ -327,11 +327,11 @@ async function claimShorter(deps: UploadDeps, input: OnceInput, { attempts, ...k
     recordUploadState(tx, key, change, { from: ['sending'], attempts }),
   )
   if (upload)
-    deps.log.warn({ file: key.fileName, behind }, 'file refused; sent without the bytes behind its end')
+    deps.log.warn({ file: key.fileName, behind }, 'file refused; sent without the bytes after its end')
   return upload && { input: { ...input, bytes }, upload }
 }
 
-/** Runs `work` and renews the row's lease. After a lease without renewal, another process checks the row before anything is sent again. */
+/** Runs `work` and renews the row's lease. Once a lease expires, another process checks the row before anything is sent again. */
 async function withLease<T>(
   deps: UploadDeps,
   upload: UploadKey & { attempts: number },

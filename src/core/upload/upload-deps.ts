@@ -20,7 +20,7 @@ export type UploadDeps = {
   ) => Promise<Listed[]>
   log: Logger
   problems: LogOnce
-  /** the memory, in bytes, that all files share while they are sent */
+  /** the memory budget, bytes, that all files share while they are sent */
   memory: Semaphore
   now: Clock
   keepFit: boolean

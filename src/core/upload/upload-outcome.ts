@@ -20,23 +20,23 @@ import {
   upsertUploaded,
 } from '../store/uploads/uploads.ts'
 
-/** Pauses before a file is sent again: few attempts during a long outage, and its end is noticed soon. */
+/** Backoff before a file is sent again: few attempts during a long outage, and a quick one after its end. */
 const SEND_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 15 * MINUTE, factor: 3 }
-/** Pauses before a file is sent again that was refused repeatedly and moved back into the drop folder. */
+/** Backoff before a repeatedly refused file is sent again after it was moved back into the drop folder. */
 const REFUSED_BACKOFF: Backoff = { firstMs: 20 * SECOND, maxMs: 1 * DAY, factor: 4 }
-/** How long after a lost answer an activity may still appear in the list; it usually takes seconds. */
+/** How long after a lost response an activity may still appear in the list; it usually takes seconds. */
 export const UNCONFIRMED_MS = 15 * MINUTE
-/** The same after a 5xx: the service was reached and has usually not accepted the file. */
+/** Like UNCONFIRMED_MS, but after a 5xx: the service was reached and has usually not accepted the file. */
 const UNCONFIRMED_AFTER_5XX_MS = 15 * SECOND
-/** How far our clock and the database's may differ when their times are compared. */
+/** Maximum difference between our clock and the database's when their times are compared. */
 const CLOCKS_WITHIN_MS = 1 * MINUTE
-/** When an accepted file's activity that cannot be fetched is first checked. */
+/** Delay before the first check of an accepted file whose activity cannot be fetched. */
 const FIRST_CHECK_MS = 10 * SECOND
 export const OPEN_STATES: readonly UploadState[] = ['seen', 'sending', 'unconfirmed']
 
 /**
- * Records that the service accepted a content as the activity `path` (null: the answer has none), and marks the activity as wanted. When
- * the activity came from another content, or was mirrored before the file was seen, the row becomes a `duplicate` of it. Undefined when
+ * Records that the service accepted a content as the activity `path` (null if the response has none), and marks the activity as wanted. If the
+ * activity came from another content, or was mirrored before the file was seen, the row becomes a `duplicate` of it. Returns undefined if
  * another process has already recorded a result.
  */
 export async function recordAccepted(
@@ -69,7 +69,7 @@ export async function recordAccepted(
   )
 }
 
-/** Records that the service has the content already, as an activity that did not come from this file. */
+/** Records that the service already has the content as an activity that did not come from this file. */
 export async function recordDuplicate(
   tx: Tx,
   input: { upload: Upload; path: string; reason: string; claims: Claims; now: Date },
@@ -83,14 +83,14 @@ export async function recordDuplicate(
   return recordUploadState(tx, upload, { ...end, ...more, state: 'duplicate' })
 }
 
-/** Whether an activity can come from this file: it appeared after the file was seen, and came from no other content. */
+/** Reports whether an activity can come from this file: it appeared after the file was seen, and came from no other content. */
 export function isNew(upload: Upload, claims: Claims, path: string): boolean {
   if (claims.claimed.has(path)) return false
   const known = claims.known.get(path)
   return !known || known.firstSeenAt.getTime() >= upload.seenAt.getTime() - CLOCKS_WITHIN_MS
 }
 
-/** Marks the former activity of an upload as absent, so that it is no longer fetched. */
+/** Marks an upload's former activity as absent, so that it is no longer fetched. */
 export async function recordReplaced(tx: Tx, input: { upload: Upload; path: string; now: Date }) {
   const { accountId, activityId, activityPath } = input.upload
   if (activityId === null || activityPath === input.path) return
@@ -107,8 +107,8 @@ function describeTwin(input: { upload: Upload; claims: Claims }, path: string): 
 }
 
 /**
- * Decides the state of a row after a failed request: `refused` when the service refused the file; `unconfirmed` when the whole body may
- * have arrived, to be checked before it is sent again; else `seen`, to be sent again after a growing pause. Pure.
+ * Decides a row's state after a failed request: `refused` if the service refused the file; `unconfirmed` if the whole body may have arrived,
+ * to be checked before it is sent again; otherwise `seen`, to be sent again after a growing pause. Pure.
  */
 export function judgeFailure(input: {
   upload: Upload
@@ -126,14 +126,14 @@ export function judgeFailure(input: {
     const resendAfter = later(answered ? UNCONFIRMED_AFTER_5XX_MS : UNCONFIRMED_MS)
     return { state: 'unconfirmed', reason, resendAfter, nextTryAt: now, checks: 0 }
   }
-  // A stop of the daemon costs no pause.
-  if (isAbort(error)) return { state: 'seen', reason: 'the sending was interrupted', nextTryAt: null }
+  // A stop of the daemon causes no pause.
+  if (isAbort(error)) return { state: 'seen', reason: 'the upload was interrupted', nextTryAt: null }
   const pause = backoffMs(SEND_BACKOFF, upload.attempts)
   const waitMs = error instanceof RateLimitedError ? Math.max(error.retryAfterMs, pause) : pause
   return { state: 'seen', reason, nextTryAt: later(waitMs) }
 }
 
-/** How long a refused file is not sent again: the first time it is moved back it is sent at once, later after growing pauses. */
+/** Returns until when a refused file is not sent again. It is sent at once the first time it is moved back, later after growing pauses. */
 function refusedUntil(upload: Upload, now: Date): Date | null {
   if (upload.attempts <= 1) return null
   return new Date(now.getTime() + backoffMs(REFUSED_BACKOFF, upload.attempts - 1))
@@ -141,7 +141,7 @@ function refusedUntil(upload: Upload, now: Date): Date | null {
 
 function mayHaveArrived(error: unknown, bodySent: boolean): boolean {
   if (error instanceof UnexpectedResponseError) return true
-  // EPIPE: the last bytes never left, because the service answered early and closed the connection.
+  // EPIPE: the last bytes were never sent, because the service answered early and closed the connection.
   if (error instanceof TransientError) return error.requestSent && errorCode(error.cause) !== 'EPIPE'
   return isAbort(error) && bodySent
 }

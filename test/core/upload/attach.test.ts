@@ -21,7 +21,7 @@ const sent = async () =>
 const send = () => ({ ...rig.deps, knownActivities: 'send' as const })
 
 let day = 0
-/** Makes a ride of another day that the service and the mirror have, and of which the ledger knows nothing. */
+/** Makes a ride of another day that the service and the mirror have but the ledger does not know. */
 async function rideFromElsewhere(): Promise<{ bytes: Buffer; path: string }> {
   day += 1
   const bytes = makeRide({ seed: day, start: new Date(Date.UTC(2026, 0, day, 8)).toISOString() })
@@ -33,8 +33,8 @@ async function rideFromElsewhere(): Promise<{ bytes: Buffer; path: string }> {
   return { bytes, path }
 }
 
-describe('a file of a ride that came to the service another way', () => {
-  it('is attached and not sent, and its content is in SQL', async () => {
+describe('a file of a ride that reached the service another way', () => {
+  it('is attached, not sent, and its content is in SQL', async () => {
     const { bytes, path } = await rideFromElsewhere()
     const before = await sent()
     expect(await rig.importFile('maker.fit', bytes)).toEqual({ action: 'done' })
@@ -51,7 +51,7 @@ describe('a file of a ride that came to the service another way', () => {
     expect(await rig.importFile('again.fit', bytes)).toEqual({ action: 'done' })
   })
 
-  it('is sent by force, also when its activity is gone', async () => {
+  it('is sent by force, and if its activity is gone', async () => {
     const { bytes, path } = await rideFromElsewhere()
     await rig.importFile('ride.fit', bytes)
     await rig.steer('DELETE', `activities/${path}`)
@@ -64,22 +64,36 @@ describe('a file of a ride that came to the service another way', () => {
   })
 
   const NO_LENGTH = 'elapsed_s = null, duration = null, detail_state ='
-  // What the mirror says of the activity, and what becomes of the file.
+  // What changes in the mirrored activity, and the resulting state of the file.
   it.each<[title: string, change: string, state: string, reason?: string]>([
-    ['is attached when it starts 5 s later', `started_at = started_at + interval '5 s'`, 'attached'],
-    ['is attached when it starts 5 s earlier', `started_at = started_at - interval '5 s'`, 'attached'],
-    ['is sent when nothing starts within 5 s', `started_at = started_at + interval '6 s'`, 'accepted'],
-    ['is attached when it lasts 60 s longer', 'elapsed_s = 119, duration = 119', 'attached'],
-    ['is told when it lasts longer', 'elapsed_s = 121, duration = 121', 'duplicate', 'does not last 59 s'],
-    ['is attached when one of two lengths is its', 'elapsed_s = 600', 'attached'],
-    ['is told when its length is not known', `${NO_LENGTH} 'failed'`, 'duplicate', 'does not last 59 s'],
+    ['is attached if the activity starts 5 s later', `started_at = started_at + interval '5 s'`, 'attached'],
     [
-      'waits when it is not fetched yet',
+      'is attached if the activity starts 5 s earlier',
+      `started_at = started_at - interval '5 s'`,
+      'attached',
+    ],
+    ['is sent if no activity starts within 5 s', `started_at = started_at + interval '6 s'`, 'accepted'],
+    ['is attached if the activity lasts 60 s longer', 'elapsed_s = 119, duration = 119', 'attached'],
+    [
+      'is a duplicate if the activity lasts even longer',
+      'elapsed_s = 121, duration = 121',
+      'duplicate',
+      'does not last 59 s',
+    ],
+    ['is attached if one of two lengths matches', 'elapsed_s = 600', 'attached'],
+    [
+      'is a duplicate if the activity’s length is unknown',
+      `${NO_LENGTH} 'failed'`,
+      'duplicate',
+      'does not last 59 s',
+    ],
+    [
+      'waits if the activity is not fetched yet',
       `${NO_LENGTH} 'wanted', sample_count = null`,
       'seen',
       'no samples yet',
     ],
-    ['is sent when the activity is absent', 'absent_since = now()', 'accepted'],
+    ['is sent if the activity is absent', 'absent_since = now()', 'accepted'],
   ])('%s', async (_, change, state, reason) => {
     const { bytes, path } = await rideFromElsewhere()
     await changeActivity(path, change)
@@ -106,30 +120,38 @@ describe('a file of a ride that came to the service another way', () => {
       'attached',
     ],
     ['is attached despite a smoothed heart rate', 'hr = hr + 2', 'attached'],
-    ['is refused for another power without a heart rate', `${powerAlone}, power = 400 - power`, 'duplicate'],
+    [
+      'is refused for different power without a heart rate',
+      `${powerAlone}, power = 400 - power`,
+      'duplicate',
+    ],
     ['is refused for 0 W without a heart rate', `${powerAlone}, power = 0`, 'duplicate'],
     [
       'is refused for random power without a heart rate',
       `${powerAlone}, power = random() * 400`,
       'duplicate',
     ],
-    ['is refused for another power of the same heart rate', `${documented}, power = power + 20`, 'duplicate'],
-    ['is refused for another raw power of the same heart rate', 'p_raw = p_raw + 20', 'duplicate'],
-    ['is refused for another heart rate of the same power', 'hr = hr + 20', 'duplicate'],
-    ['is refused for another place', 'lat = lat + 0.01', 'duplicate'],
     [
-      'is refused for another place without the other signals',
+      'is refused for different power with equal heart rate',
+      `${documented}, power = power + 20`,
+      'duplicate',
+    ],
+    ['is refused for different raw power with equal heart rate', 'p_raw = p_raw + 20', 'duplicate'],
+    ['is refused for a different heart rate with equal power', 'hr = hr + 20', 'duplicate'],
+    ['is refused for a different position', 'lat = lat + 0.01', 'duplicate'],
+    [
+      'is refused for a different position without other signals',
       `${powerAlone}, power = null, lng = lng - 0.01`,
       'duplicate',
     ],
-  ])('of the same start and length %s', async (_, change, state) => {
+  ])('with equal start and length %s', async (_, change, state) => {
     const { bytes, path } = await rideFromElsewhere()
     await changeSamples(path, change)
     await rig.importFile('ride.fit', bytes)
     expect(await rig.find(bytes)).toMatchObject({ state })
   })
 
-  it('waits for the samples of an activity that has a length', async () => {
+  it('waits for the samples of an activity with a length', async () => {
     const { bytes, path } = await rideFromElsewhere()
     await changeActivity(path, `detail_state = 'awaiting_samples', sample_count = 0`)
     await rig.rows(
@@ -143,7 +165,7 @@ describe('a file of a ride that came to the service another way', () => {
     })
   })
 
-  it('is not joined to a ride with other values, with a file, or when two match, and names them', async () => {
+  it('is not attached if values differ, a file is attached, or two rides match', async () => {
     const first = await rideFromElsewhere()
     const others = 'update training.samples set hr = hr + $1, p_raw = p_raw + $1 returning 1'
     await rig.rows(others, [20])
@@ -174,12 +196,12 @@ describe('a file of a ride that came to the service another way', () => {
     expect(await rig.importFile('few.fit', third.bytes)).toMatchObject(stranger)
   })
 
-  it('waits when the service lists the ride and the mirror was not polled since', async () => {
+  it('waits if the service lists the ride but the mirror was not polled since', async () => {
     const { bytes, path } = await rideFromElsewhere()
     await rig.rows('delete from training.activities where path = $1 returning 1', [path])
     await rig.rows(`update training.sync_cursors set advanced_at = '2025-12-31' returning 1`)
     expect(await rig.importFile('ride.fit', bytes)).toMatchObject({ action: 'wait' })
-    const reason = `activity ${path} has its start, and is not here yet`
+    const reason = `activity ${path} has its start, but is not mirrored yet`
     expect(await rig.find(bytes)).toMatchObject({ state: 'seen', reason })
     await poll()
     await rig.fetchWanted()
@@ -189,8 +211,8 @@ describe('a file of a ride that came to the service another way', () => {
   })
 })
 
-describe('two riders of one ride', () => {
-  it('have each their own file, and the other one is named', async () => {
+describe('two riders on one ride', () => {
+  it('get only their own file attached', async () => {
     const { bytes } = await rideFromElsewhere()
     const login = { name: 'partner', username: 'second', password: 'second', keepPassword: false }
     const account = await signInWithPassword(rig.app, login)
@@ -212,8 +234,8 @@ describe('two riders of one ride', () => {
   })
 })
 
-describe('an export of years', () => {
-  it('with all but three files known uploads only these three', async () => {
+describe('an export of many years', () => {
+  it('uploads only the three files that are not known', async () => {
     const rides = Array.from({ length: 12 }, (_, index) => {
       const start = new Date(Date.UTC(2024, 0, 1 + index, 7)).toISOString()
       return { start, name: `${index}.fit`, bytes: makeRide({ seed: index, start, seconds: 20 }) }

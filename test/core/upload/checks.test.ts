@@ -24,12 +24,12 @@ beforeEach(() => {
     return listed
   }
   deps = { ...rig.deps, now: () => now, listStarted }
-  // The longest of each pause; half of it is random.
+  // The maximum of each pause; half of it is random.
   vi.spyOn(Math, 'random').mockReturnValue(1)
 })
 afterEach(() => void vi.restoreAllMocks())
 
-/** Records an upload of a file that starts at START, in a state, with the columns that matter. */
+/** Records an upload in some state, of a file that starts at START, with the relevant columns. */
 async function make(columns: Record<string, unknown>): Promise<void> {
   const { accountId: account_id } = rig.account
   const row = {
@@ -42,7 +42,7 @@ async function make(columns: Record<string, unknown>): Promise<void> {
 }
 
 const check = () => checkUpload(deps, { account: rig.account, contentId: 'c', signal })
-/** Checks the upload each time that it is due, until it is not any more; returns the pauses in s, and the last row. */
+/** Checks the upload each time it is due, until it no longer is; returns the pauses in s, and the last row. */
 async function checkToEnd() {
   const pauses: number[] = []
   let row: Upload | undefined
@@ -54,7 +54,7 @@ async function checkToEnd() {
   return { pauses: pauses.slice(1), row }
 }
 
-it('an upload with a lost answer is checked with growing pauses, and sent again after 15 minutes', async () => {
+it('an upload without a response is checked with backoff and resent after 15 minutes', async () => {
   const resendAfter = new Date(NOW.getTime() + 15 * MINUTE)
   await make({ state: 'sending', next_try_at: new Date(NOW.getTime() + 1) })
   expect(await check()).toBeUndefined()
@@ -67,22 +67,22 @@ it('an upload with a lost answer is checked with growing pauses, and sent again 
   now = NOW
   const { pauses, row } = await checkToEnd()
   expect(pauses).toEqual([5, 15, 45, 135, 300, 300, 100])
-  expect(row).toMatchObject({ state: 'seen', reason: expect.stringContaining('sent again'), checks: 0 })
+  expect(row).toMatchObject({ state: 'seen', reason: expect.stringContaining('sends it again'), checks: 0 })
   const span = { from: new Date(START.getTime() - DAY), to: new Date(START.getTime() + DAY) }
   expect(lists[0]).toEqual([rig.account, span, signal])
   expect(lists[0]?.[2]).toBe(signal)
 })
 
-it('an accepted upload without its activity is checked with growing pauses for a week', async () => {
+it('an accepted upload without its activity is checked with backoff for a week', async () => {
   await make({ state: 'accepted', accepted_at: NOW, activity_path: 'gone' })
   const { pauses, row } = await checkToEnd()
   expect(pauses).toEqual([10, 40, 160, 640, 2_560, 10_240, 40_960, ...Array(7).fill(86_400)])
   expect(row).toMatchObject({ state: 'accepted', checks: 15, nextTryAt: null })
-  expect(row?.reason).toBe('the service no longer shows activity gone, nor another of that start')
+  expect(row?.reason).toBe('the service no longer shows activity gone, nor another with its start')
   expect(await check()).toBeUndefined()
 })
 
-it('another activity with its start can replace an accepted one after 30 s', async () => {
+it('another activity with the same start can replace a missing one after 30 s', async () => {
   const woken: unknown[] = []
   deps.onWanted = async (wanted) => void woken.push(wanted)
   listed = [{ path: 'other', name: null, startedAt: new Date(START.getTime() + 2 * MINUTE) }]
@@ -94,7 +94,7 @@ it('another activity with its start can replace an accepted one after 30 s', asy
   const replaced = await check()
   expect(replaced).toMatchObject({ state: 'accepted', activityPath: 'other', checks: 0 })
   expect(woken).toEqual([{ accountId: rig.account.accountId, activityId: replaced?.activityId }])
-  // What is mirrored is checked once, at any time.
+  // A mirrored upload is checked once, at any time.
   await rig.rows(
     `update training.uploads set state = 'mirrored', mirrored_at = now(), checks = 1, next_try_at = null`,
   )
@@ -104,19 +104,22 @@ it('another activity with its start can replace an accepted one after 30 s', asy
 const no = new RejectedError('success_false', 'no')
 const rejected = (status: number) => new RejectedError(`http_${status}`, 'no', { status })
 it.each<[string, RejectedError, number, isListed: boolean, object | undefined]>([
-  ['and lists nothing', no, 1, false, undefined],
-  ['and has its start', no, 1, true, { state: 'duplicate', activityPath: 'p' }],
+  ['without listing its activity', no, 1, false, undefined],
+  ['and lists its activity', no, 1, true, { state: 'duplicate', activityPath: 'p' }],
   ['with 409', rejected(409), 1, true, { state: 'duplicate' }],
   ['with 410', rejected(410), 1, true, undefined],
   ['the second time', no, 2, true, { state: 'accepted', activityPath: 'p' }],
-])('a file that the service refuses %s', async (_, error, attempts, isListed, expected) => {
-  if (isListed) listed = [{ path: 'p', name: null, startedAt: START }]
-  await make({ state: 'sending', attempts })
-  const key = { accountId: rig.account.accountId, contentId: 'c' }
-  const upload = await rig.app.store.read((tx) => findUpload(tx, key))
-  if (!upload) throw new Error('it is in the ledger')
-  const known = await checkRefusal(deps, { account: rig.account, signal }, { upload, error })
-  if (expected) expect(known).toMatchObject(expected)
-  else expect(known).toBeUndefined()
-  for (const asked of lists) expect(asked[2]).toBe(signal)
-})
+])(
+  'a file that the service refuses %s gets the right state',
+  async (_, error, attempts, isListed, expected) => {
+    if (isListed) listed = [{ path: 'p', name: null, startedAt: START }]
+    await make({ state: 'sending', attempts })
+    const key = { accountId: rig.account.accountId, contentId: 'c' }
+    const upload = await rig.app.store.read((tx) => findUpload(tx, key))
+    if (!upload) throw new Error('it is in the ledger')
+    const known = await checkRefusal(deps, { account: rig.account, signal }, { upload, error })
+    if (expected) expect(known).toMatchObject(expected)
+    else expect(known).toBeUndefined()
+    for (const asked of lists) expect(asked[2]).toBe(signal)
+  },
+)

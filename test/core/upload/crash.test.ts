@@ -12,11 +12,11 @@ import { type UploadRig, useUploadRig } from './rig.ts'
 const rig = useUploadRig()
 
 const ride = makeRide()
-/** More steps than an import has: reads and writes of the database, and the sending. */
+/** More steps than an import has: database reads and writes, and the upload. */
 const STEPS = 12
 
-describe.each(['before', 'after'] as const)('a process that dies %s', (moment) => {
-  it('the next process gives the same result after a crash at any step, with one activity at the service', async () => {
+describe.each(['before', 'after'] as const)('a process that dies %s a step', (moment) => {
+  it('leaves the next process the same result, with one activity at the service', async () => {
     const ends: string[] = []
     for (let step = 1; step <= STEPS; step++) {
       const bytes = makeRide({ seed: step, start: `2026-05-${String(step).padStart(2, '0')}T08:00:00Z` })
@@ -35,13 +35,13 @@ describe.each(['before', 'after'] as const)('a process that dies %s', (moment) =
       expect(own).toHaveLength(1)
       expect(row).toMatchObject({ state: 'accepted', activityPath: own[0]?.path })
     }
-    // The proof that the steps were met: each state was left behind by some death, and the last steps are beyond the end.
+    // Proves that the steps were reached: each state was left by some crash, and the last steps exceed the import.
     const left = ['nothing', 'seen', 'sending', ...(moment === 'after' ? ['accepted'] : [])]
     expect(new Set(ends)).toEqual(new Set([...left, 'whole']))
   })
 })
 
-it('only a sender that is silent for a minute is replaced', async () => {
+it('another process takes over only from a sender that is silent for a minute', async () => {
   const gate = new EventEmitter()
   const service = rig.deps.serviceOf(rig.account)
   const slow: UploadDeps = {
@@ -68,7 +68,7 @@ it('only a sender that is silent for a minute is replaced', async () => {
   expect(await rig.uploaded()).toHaveLength(1)
 })
 
-/** What daemons do in the half hour after: import the file again, check the status of what is due. */
+/** Does what daemons do in the next half hour: imports the file again, and checks what is due. */
 async function bringToEnd(name: string, bytes: Uint8Array): Promise<void> {
   for (let minute = 0; minute < 30; minute++) {
     const outcome = await rig.importFile(name, bytes)
@@ -80,7 +80,7 @@ async function bringToEnd(name: string, bytes: Uint8Array): Promise<void> {
   throw new Error(`${name} did not come to its end`)
 }
 
-/** Deps whose process dies before or after its n-th step: from then on nothing of it reaches the database or the service. */
+/** Makes deps whose process dies before or after its n-th step: nothing of it reaches the database or the service from then on. */
 function makeDying(of: UploadRig, input: { step: number; moment: 'before' | 'after'; contentId: string }) {
   let steps = 0
   const isDead = () => steps > input.step
@@ -115,7 +115,7 @@ function makeDying(of: UploadRig, input: { step: number; moment: 'before' | 'aft
         uploadFit: (file, signal) =>
           at(async () => {
             const answer = await service.uploadFit(file, signal)
-            // The file is kept meanwhile; so that what follows is always the same step, this waits for it.
+            // The file is kept concurrently; waiting for that makes the next step always the same.
             const key = { accountId: account.accountId, contentId: input.contentId }
             const isKept = async () => (await store.read((tx) => findFitKept(tx, key))).isRead
             await eventually(async () => isDead() || (await isKept()))

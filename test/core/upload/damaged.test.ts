@@ -30,7 +30,7 @@ const DAMAGED: Array<[string, string, Uint8Array]> = [
 const REASON = /^(?:incomplete: |the file is empty$)/
 
 describe.each(DAMAGED)('a file %s', (_, name, bytes) => {
-  it('waits with its reason for an hour, then is refused with its row', async () => {
+  it('waits for an hour with its reason, then is refused with a ledger row', async () => {
     const waiting = await rig.importFile(name, bytes, { restingSince: ago(59 * MINUTE) })
     expect(waiting).toMatchObject({ action: 'wait', reason: expect.stringMatching(REASON) })
     expect(waiting.action === 'wait' && waiting.dueAt?.getTime()).toBeGreaterThan(rig.deps.now().getTime())
@@ -46,10 +46,10 @@ describe.each(DAMAGED)('a file %s', (_, name, bytes) => {
   })
 })
 
-describe('a file that is not whole', () => {
+describe('an incomplete file', () => {
   const cut = ride.subarray(0, 700)
 
-  it('and was last changed a day ago is refused as soon as it has rested for a minute', async () => {
+  it('is refused after a minute at rest if its last change was a day ago', async () => {
     const actionAfter = async (ms: number) =>
       (await rig.importFile('ride.fit', cut, { changedAt: ago(DAY), restingSince: ago(ms) })).action
     expect([await actionAfter(MINUTE / 2), await actionAfter(MINUTE)]).toEqual(['wait', 'failed'])
@@ -71,11 +71,11 @@ describe('a file that is not whole', () => {
   })
 })
 
-describe('a whole ride with padding behind it', () => {
+describe('a whole ride with padding after its end', () => {
   it.each([
     ['a block of zeros', Buffer.alloc(4_096)],
     ['a line break', Buffer.from('\n')],
-  ])('of %s is sent without it when it has rested for an hour', async (_, padding) => {
+  ])('(%s) is sent without the padding after an hour at rest', async (_, padding) => {
     const padded = Buffer.concat([ride, padding])
     const importAfter = (ms: number) => rig.importFile('ride.fit', padded, { restingSince: ago(ms) })
     const reason = expect.stringContaining('the end of the FIT file')
@@ -87,13 +87,13 @@ describe('a whole ride with padding behind it', () => {
   })
 })
 
-describe('a whole ride with bytes behind it that are no FIT', () => {
+describe('a whole ride followed by bytes that are not FIT', () => {
   const behind = Buffer.from('these 41 bytes are no FIT, but a text only')
   const longer = Buffer.concat([ride, behind])
   const problem = `${behind.length} bytes that are not FIT follow the end of the FIT file`
   const refusal = { kind: 'status', status: 400 }
 
-  it('is sent unchanged at once, and says so', async () => {
+  it('is sent unchanged at once, with a warning', async () => {
     expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
     const [row] = await rig.rows('select state, size_bytes::int, sent_content_id from training.uploads')
     expect(row).toEqual({ state: 'accepted', size_bytes: longer.length, sent_content_id: null })
@@ -102,7 +102,7 @@ describe('a whole ride with bytes behind it that are no FIT', () => {
     expect(rig.log.lines).toContainEqual(expect.objectContaining({ level: 'warn', reason: problem }))
   })
 
-  it('is sent without them after a refusal, and the ride without them is known', async () => {
+  it('is sent without those bytes after a refusal, and the shorter file is known', async () => {
     await rig.fault(refusal)
     expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
     const sent = { state: 'accepted', attempts: 2, sentContentId: await contentIdOf([ride]) }
@@ -114,7 +114,7 @@ describe('a whole ride with bytes behind it that are no FIT', () => {
     expect(await rig.find(longer)).toMatchObject({ state: 'mirrored' })
   })
 
-  it('is not sent twice when the answer is lost or its sender dies', async () => {
+  it('is not sent twice if the response is lost or the sender dies', async () => {
     await rig.fault(refusal)
     await rig.fault({ kind: 'lost-answer' })
     await rig.importFile('ride.fit', longer)

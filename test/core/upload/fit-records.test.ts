@@ -23,7 +23,7 @@ afterAll(() => rig.close())
 
 type Row = Record<string, unknown>
 
-/** The columns of a field in the profile, and what they hold of it. */
+/** Columns of a field in the profile, and their values for a value of the field. */
 const COLUMNS: Record<string, (value: never) => Row> = {
   timestamp: (value: string) => ({ t: new Date(value) }),
   positionLat: (value: number) => ({ lat: (value * 180) / 2 ** 31 }),
@@ -52,7 +52,7 @@ function pair(start: string, end: string) {
   return ([from, to]: [number, number]) => ({ [start]: from, [end]: to })
 }
 
-/** What SQL should have of the fields of a record: columns, and the fields that are left. */
+/** Returns what SQL should have of a record's fields: the columns, and the remaining fields. */
 function expectedOf(fields: Row): { columns: Row; left: Row } {
   const columns: Row = {}
   const left: Row = {}
@@ -80,7 +80,7 @@ function expectedOf(fields: Row): { columns: Row; left: Row } {
 }
 
 const known = (row: Row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
-/** A column of float4 holds seven digits. */
+/** A float4 column holds seven digits. */
 const rounded = (row: Row) =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [
@@ -89,7 +89,7 @@ const rounded = (row: Row) =>
     ]),
   )
 
-/** Compares what SQL has of the records and messages of a file with what @garmin/fitsdk reads in it. */
+/** Compares the records and messages that SQL has of a file with those that @garmin/fitsdk reads. */
 async function expectStored(bytes: Uint8Array): Promise<void> {
   const sdk = readMessagesWithSdk(bytes)
   const rows = await rig.rows(
@@ -145,7 +145,7 @@ async function expectStored(bytes: Uint8Array): Promise<void> {
   expect(Object.fromEntries(named)).toEqual(Object.fromEntries(expected))
 }
 
-/** Compares the values of the fields of apps. */
+/** Compares the values of the apps' fields. */
 async function expectApps(bytes: Uint8Array, sdk: ReturnType<typeof readMessagesWithSdk>): Promise<void> {
   const apps = await rig.rows(
     `select records, "values", others from training.fit_fields where content_id = $1 and developer_index is not null order by position`,
@@ -162,7 +162,7 @@ async function expectApps(bytes: Uint8Array, sdk: ReturnType<typeof readMessages
 }
 
 describe('the records and messages of a FIT file', () => {
-  it('are in SQL value by value as @garmin/fitsdk reads them', async () => {
+  it('are in SQL with every value as @garmin/fitsdk reads it', async () => {
     await rig.importFile('recorded.fit', recorded)
     await rig.fetchWanted()
     await expectStored(recorded)
@@ -171,7 +171,7 @@ describe('the records and messages of a FIT file', () => {
     await expectStored(rich)
   })
 
-  it('are joined to the activity, whose overview has their temperatures and balance', async () => {
+  it('are joined to the activity; its overview has their temperatures and balance', async () => {
     const [ride] = await rig.rows(
       `select count(*)::int as records, min(r.account) as account,
          (o.min_temperature, o.max_temperature) = (min(temperature), max(temperature)) as range,
@@ -185,7 +185,7 @@ describe('the records and messages of a FIT file', () => {
     expect(ride).toEqual({ records: 60, account, range: true, mean: true, balance: true })
   })
 
-  // The columns, the view, its rows, and what each row is then as a text.
+  // The columns, the view, its rows, and the expected text of each row.
   it.each([
     [
       'position front_gear',
@@ -236,7 +236,7 @@ describe('the records and messages of a FIT file', () => {
     expect(rows.map((found) => found.row).join(', ')).toBe(expected)
   })
 
-  it('have the beats of a swim strap as heart rate and R-R intervals, and the measurements of the watch', async () => {
+  it('have a swim strap’s beats as heart rate and R-R intervals, and the watch’s values', async () => {
     const beats = Array.from({ length: 33 }, (_, index) => [index * 0.75 + 0.5, 120 + index] as const)
     const swim = makeSwimFit({ seconds: 20, beats, hr: 99 })
     await rig.importFile('swim.fit', swim)
@@ -266,7 +266,7 @@ describe('the records and messages of a FIT file', () => {
     )
   })
 
-  it('have each R-R interval once when a strap and the device both wrote it', async () => {
+  it('have each R-R interval once if both strap and device wrote it', async () => {
     const beats = Array.from({ length: 17 }, (_, index) => [index * 0.75 + 5.5, 120] as const)
     const both = makeSwimFit({ seconds: 30, beats, hrv: true })
     await rig.importFile('both.fit', both)
@@ -283,12 +283,12 @@ describe('the records and messages of a FIT file', () => {
     expect(received).toEqual([0, 1, 2, 3, 4, ...Array.from({ length: 12 }, (_, index) => 18 + index)])
   })
 
-  it('of an earlier version are missing, as doctor says with the command, and come when the file is uploaded again', async () => {
+  it('of an earlier version are missing; doctor names the command, and an upload adds them', async () => {
     const { config, store } = rig.app
     const diagnose = () =>
       findListed({ config, mirror: async () => ({ store, url: rig.databaseUrl }) }, 'fit files')
     const bytes = makeRecordedFit({ seconds: 30 })
-    // It is a version of files that were sent, which would wait for a person's word.
+    // Without this, the file would count as a version of a sent ride and wait for a person.
     await rig.rows('delete from training.uploads returning 1')
     await rig.importFile('given again.fit', bytes)
     expect(await diagnose()).toMatchObject([{ state: 'ok' }])
@@ -310,7 +310,7 @@ describe('the records and messages of a FIT file', () => {
   })
 
   for (const name of sample(real, 3)) {
-    it(`are those of the real file ${name}`, async () => {
+    it(`equal those of the real file ${name}`, async () => {
       const bytes = readFileSync(new URL(name, folder))
       const hourAgo = new Date(rig.deps.now().getTime() - 3_700_000)
       await rig.importFile(name, bytes, { restingSince: hourAgo })

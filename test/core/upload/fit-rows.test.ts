@@ -12,7 +12,7 @@ const NOTHING = Number.NaN
 
 type Field = { numbers?: number[]; pairs?: [number[], number[]]; others?: Array<[number, FitValue]> }
 
-/** The records of a file, a second apart; each field by its name in the profile. */
+/** Makes the records of a file, a second apart; each field by its name in the profile. */
 function recordsOf(count: number, fields: Record<string, Field> = {}): FitContents['records'] {
   const made = Object.entries(fields).map(([name, { numbers = [], pairs, others = [] }], index) => {
     const field: RecordField = {
@@ -25,7 +25,7 @@ function recordsOf(count: number, fields: Record<string, Field> = {}): FitConten
   return { count, timesMs, fields: new Map(made), gears: null, beatsHr: null, leftOut: 0 }
 }
 
-/** Reads `name 1 2 -; other 3`: numbers by names, a dash for none. */
+/** Reads `name 1 2 -; other 3`: numbers by name, with a dash for a missing one. */
 function readNumbers(text: string): Record<string, number[]> {
   const lists = text.split(';').flatMap((list) => {
     const [name, ...numbers] = readWords(list)
@@ -35,7 +35,7 @@ function readNumbers(text: string): Record<string, number[]> {
 }
 
 describe('the records of a FIT file', () => {
-  // The fields, the columns, and what is left of the fields with the numbers of its records.
+  // The fields, the columns, and the remaining fields with their record numbers.
   it.each(
     readTable(`
       whole numbers of 16 bits in hr, others beside it | heartRate -32767 32767 32768 -32768 1.5 - | hr -32767 32767 - - - - | heartRate 3:32768 4:-32768 5:1.5
@@ -59,7 +59,7 @@ describe('the records of a FIT file', () => {
     expect(texts.join()).toBe(beside)
   })
 
-  it('hold both angles of a phase, halves of a pair, and values that are no numbers', () => {
+  it('keep both angles of a phase, half-filled pairs, and values that are not numbers', () => {
     const none = Array(2).fill(NOTHING)
     const { columns, left } = normalizeRecords(
       recordsOf(4, {
@@ -86,7 +86,7 @@ describe('the records of a FIT file', () => {
     ])
   })
 
-  it('have the speed and the distance that old devices pack into three bytes, also over 256 m', () => {
+  it('have speed and distance from three packed bytes of old devices, beyond 256 m', () => {
     const pack = (cmps: number, sixteenths: number): FitValue =>
       [cmps, (cmps >> 8) | ((sixteenths & 0xf) << 4), sixteenths >> 4].map((byte) => byte & 0xff)
     const values = [pack(1_000, 16), pack(0x123, 4_090), [1, 2], pack(500, 10)]
@@ -109,9 +109,9 @@ const normalize = (change: Partial<FitContents>) => {
 }
 const message = (fields: FitFields, developerFields: FitFields = {}) => ({ fields, developerFields })
 
-describe('a FIT file as a whole', () => {
+describe('a FIT file', () => {
   it.each([
-    // Devices that know no time zone write UTC twice.
+    // Devices without a time zone write UTC twice.
     [30, null],
     [7_200 + 60, 7_200],
     [7_200 - 60, 7_200],
@@ -119,7 +119,7 @@ describe('a FIT file as a whole', () => {
     [54_000, null],
     [-43_200, -43_200],
     [-46_800, null],
-  ])('with a local time that differs by %i s is %s s ahead of UTC', (apart, offset) => {
+  ])('whose local time differs by %i s has the UTC offset %s s', (apart, offset) => {
     const timestamp = START.toISOString()
     const localTimestamp = START.getTime() / 1_000 - FIT_EPOCH_S + apart
     expect(normalize({ head: { activity: { timestamp, localTimestamp } } }).file.utcOffsetS).toBe(offset)
@@ -129,9 +129,9 @@ describe('a FIT file as a whole', () => {
 
   it.each<[string, number[], number[], [number, number] | null]>([
     ['its first record', [45, 50], [22.5, 9], [45, 22.5]],
-    ['the first with a position', [NOTHING, 0, 135, 90], [8, 0, 8, 22.5], [90, 22.5]],
-    ['nowhere without a position', [NOTHING, 0], [NOTHING, 0], null],
-  ])('begins where %s is', (_, lat, lng, start) => {
+    ['the first record with a position', [NOTHING, 0, 135, 90], [8, 0, 8, 22.5], [90, 22.5]],
+    ['nowhere if no record has a position', [NOTHING, 0], [NOTHING, 0], null],
+  ])('starts at %s', (_, lat, lng, start) => {
     const semicircles = (degrees: number[]) => ({ numbers: degrees.map((each) => each * (2 ** 31 / 180)) })
     const fields = { positionLat: semicircles(lat), positionLong: semicircles(lng) }
     const [startLat, startLng] = start ?? [null, null]
@@ -144,7 +144,7 @@ describe('a FIT file as a whole', () => {
     [{ manufacturer: 32, product: 3_121 }, 'wahooFitness', null, 3_121],
     [{ manufacturer: 1, product: 'x' }, 'garmin', null, null],
     [{ product: 2 ** 31 }, null, null, null],
-  ])('of %j is of %s, %s, %s', (fileId, manufacturer, product, productNumber) => {
+  ])('with %j has maker %s, product %s, number %s', (fileId, manufacturer, product, productNumber) => {
     expect(normalize({ head: { fileId } }).file).toMatchObject({ manufacturer, product, productNumber })
   })
 })
@@ -159,12 +159,12 @@ describe('sessions and laps', () => {
     [{ leftRightBalance: 0x8000 + 0x3fff }, { rightPowerPct: 163.83 }],
     [{ leftRightBalance: 4_950 }, { rightPowerPct: null }],
     [{ startTime: START.toISOString() }, { startedAt: START, endedAt: null }],
-  ])('of %j have %j', (fields, expected) => {
+  ])('with %j get %j', (fields, expected) => {
     expect(lap(fields)).toMatchObject(expected)
   })
 })
 
-it('a device whose serial number alternates has one row for each number', () => {
+it('a device whose serial number alternates has one row per number', () => {
   const devices = [7, 8, 7, 8, undefined, 7].map((serialNumber) =>
     message({ deviceIndex: 1, ...(serialNumber !== undefined && { serialNumber }) }),
   )
@@ -177,7 +177,7 @@ it('a device whose serial number alternates has one row for each number', () => 
   ])
 })
 
-it('the devices of a file are joined by index and serial number, and the last value of each field counts', () => {
+it('devices are merged by index and serial number; each field’s last value counts', () => {
   const at = (second: number) => new Date(START.getTime() + second * 1_000).toISOString()
   const { devices } = normalize({
     devices: [
@@ -207,7 +207,7 @@ describe('the fields of apps', () => {
   const of = (change: Partial<DescribedField>, contents: Partial<FitContents> = {}) =>
     normalize({ described: [described(change)], records: recordsOf(2), ...contents }).fields[0]
 
-  it('have their values, with record numbers unless every record has one', () => {
+  it('keep their values, with record numbers unless every record has a value', () => {
     expect(of({ records: [1, 2], values: [5, 'x'] })).toMatchObject({
       ...{ position: 1, count: 2, offsetsS: [0, 1], values: [5, null], records: null, others: { 2: 'x' } },
     })
@@ -215,7 +215,7 @@ describe('the fields of apps', () => {
     expect(of({ records: [2, 3], values: [5, 6] })).toMatchObject({ records: [2, 3], offsetsS: [1, null] })
   })
 
-  it('have the time since the start of the file, within the range of an integer', () => {
+  it('have the time since the file’s start, within the range of an integer', () => {
     const timesMs = Float64Array.from([(2 ** 31 - 1) * 1_000, 2 ** 31 * 1_000])
     const records = { ...recordsOf(2), timesMs }
     const startedAt = new Date(0)
@@ -228,7 +228,7 @@ describe('the fields of apps', () => {
     [{ nativeMesgNum: 20, nativeFieldNum: 7 }, undefined, { nativeField: 'record.power' }],
     [{ nativeMesgNum: 20, nativeFieldNum: 251 }, undefined, { nativeField: null }],
     [{ fieldName: 'Power' }, { applicationId: [1, 255] }, { name: 'Power', applicationId: '01ff' }],
-  ])('of %j by the app %j are %j', (fields, app, expected) => {
+  ])('%j of the app %j are %j', (fields, app, expected) => {
     expect(of({ fields, app })).toMatchObject(expected)
     expect(of({ fields, app })?.fields).toEqual(app ? { ...fields, app } : fields)
   })

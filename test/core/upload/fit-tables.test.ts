@@ -20,7 +20,7 @@ const OF_CONTENT = readWords('fit_files fit_sessions fit_laps fit_devices fit_fi
 const TABLES = [...OF_CONTENT, 'fit_records', 'fit_messages']
 const IN_FILE = 'file_id = (select file_id from training.fit_files where content_id = $1)'
 
-/** Every row that belongs to a content, with the transaction that wrote it. */
+/** Reads every row that belongs to a content, with the transaction that wrote it. */
 async function rowsOf(bytes: Uint8Array): Promise<Record<string, unknown[]>> {
   const found: Record<string, unknown[]> = {}
   for (const table of TABLES) {
@@ -31,8 +31,8 @@ async function rowsOf(bytes: Uint8Array): Promise<Record<string, unknown[]>> {
   return found
 }
 
-describe('a FIT file that passes', () => {
-  it('is in SQL with laps, sessions, devices and fields of apps, joined to its activity', async () => {
+describe('a valid FIT file', () => {
+  it('is in SQL with laps, sessions, devices and app fields, joined to its activity', async () => {
     expect(await rig.importFile('rich.fit', rich)).toEqual({ action: 'done' })
     await rig.fetchWanted()
     expect(
@@ -88,7 +88,7 @@ describe('a FIT file that passes', () => {
     expect(power).toMatchObject({ native_field: 'record.power', application_id })
   })
 
-  it('that comes again changes no row, and adds missing bytes', async () => {
+  it('that is imported again changes no row, and adds missing bytes', async () => {
     await rig.rows('delete from training.fit_originals where content_id = $1 returning 1', [idOf(rich)])
     const before = await rowsOf(rich)
     expect(before.fit_originals).toEqual([])
@@ -100,7 +100,7 @@ describe('a FIT file that passes', () => {
     expect(await rowsOf(rich)).toEqual({ ...after, fit_originals: originals })
   })
 
-  it('is read when it comes again after a version that read no files', async () => {
+  it('is read when imported again, if an older version did not read files', async () => {
     const old = makeRide({ seed: 7, start: '2026-04-01T08:00:00Z' })
     await rig.importFile('old.fit', old)
     const before = await rowsOf(old)
@@ -112,16 +112,16 @@ describe('a FIT file that passes', () => {
     expect(await rig.uploaded()).toHaveLength(2)
   })
 
-  it('leaves no bytes here when MUSETTE_KEEP_FIT is false', async () => {
+  it('leaves no bytes in the database if MUSETTE_KEEP_FIT is false', async () => {
     const bytes = makeRide({ seed: 8, start: '2026-04-02T08:00:00Z' })
     await rig.importFile('light.fit', bytes, { deps: { ...rig.deps, keepFit: false } })
     const { fit_laps: laps, fit_originals: originals } = await rowsOf(bytes)
     expect([laps, originals]).toEqual([[expect.anything()], []])
   })
 
-  it('is read again by a rebuild, which writes only wrong rows', async () => {
+  it('is read again by a rebuild, which writes only incorrect rows', async () => {
     const bytes = makeRichFit({ seconds: 240 })
-    // It is a version of the first file, which would wait for a person's word.
+    // Without this, the file would count as a version of the first one and wait for a person.
     await rig.rows('delete from training.uploads where content_id = $1 returning 1', [idOf(rich)])
     await rig.importFile('to rebuild.fit', bytes)
     const before = await rowsOf(bytes)
@@ -158,7 +158,7 @@ describe('a FIT file that passes', () => {
     )
   })
 
-  it('is uploaded also when its rows cannot be written', async () => {
+  it('is uploaded even if its rows cannot be written', async () => {
     const bytes = makeRide({ seed: 10, start: '2026-04-04T08:00:00Z' })
     await rig.rows('alter table training.fit_laps rename to fit_laps_away')
     try {
@@ -170,8 +170,8 @@ describe('a FIT file that passes', () => {
   })
 })
 
-describe('a FIT file that is cut', () => {
-  it('is not uploaded; its readable part is in SQL with the reason', async () => {
+describe('a cut FIT file', () => {
+  it('is not uploaded; its readable part is in SQL, with the reason', async () => {
     const cut = rich.subarray(0, -40)
     const hourAgo = new Date(rig.deps.now().getTime() - 3_700_000)
     const outcome = await rig.importFile('cut.fit', cut, { restingSince: hourAgo })

@@ -11,8 +11,8 @@ const entry = (path: string, seconds: number | null, name = 'Ride') => ({
 const match = (candidates: ReturnType<typeof entry>[], rivals: Date[] = []) =>
   matchActivity({ startedAt: START, fileName: 'ride.fit', candidates, rivals })
 
-describe('an activity is matched with a file', () => {
-  it('when it starts within two minutes, before or after, and is nearest', () => {
+describe('a file matches an activity', () => {
+  it('that starts nearest, within two minutes before or after', () => {
     const several = [entry('latest', 90), entry('a', 20), entry('b', -50)]
     for (const candidates of [[entry('a', -119)], [entry('a', 120)], several])
       expect(match(candidates)).toEqual({ kind: 'found', path: 'a' })
@@ -20,20 +20,20 @@ describe('an activity is matched with a file', () => {
     expect(match([entry('a', null)])).toEqual({ kind: 'none' })
   })
 
-  it('unless another unconfirmed file is nearer to it', () => {
+  it('unless another unconfirmed file is nearer to the activity', () => {
     expect(match([entry('a', 40)], [at(41)])).toEqual({ kind: 'none' })
     expect(match([entry('a', 40), entry('b', 60)], [at(41)])).toEqual({ kind: 'none' })
     expect(match([entry('a', 5)], [at(41)])).toEqual({ kind: 'found', path: 'a' })
-    // Not by more than a start is rounded.
+    // Nearer by more than the rounding of a start.
     expect(match([entry('a', 40)], [at(90), at(78.5)])).toEqual({ kind: 'found', path: 'a' })
     expect(match([entry('a', 40)], [at(78.499), at(90)])).toEqual({ kind: 'none' })
   })
 
   it.each<[string, number, number[], object]>([
-    ['at another start of the file, exactly', 3_601, [], { kind: 'found', path: 'a' }],
+    ['exactly at another start of the file', 3_601, [], { kind: 'found', path: 'a' }],
     ['not near another start of the file', 3_602, [], { kind: 'none' }],
     ['not where another unconfirmed file starts', 3_600, [3_600], { kind: 'none' }],
-    ['not at another start when one is near the first', 3_600, [], { kind: 'found', path: 'first' }],
+    ['not at another start if an activity is near the first', 3_600, [], { kind: 'found', path: 'first' }],
   ])('%s', (title, seconds, rivals, expected) => {
     const first = title.endsWith('the first') ? [entry('first', 100)] : []
     const input = { startedAt: START, otherStarts: [at(-86_400), at(3_600)], fileName: 'ride.fit' }
@@ -43,7 +43,7 @@ describe('an activity is matched with a file', () => {
     if (first.length === 0) expect(matchActivity(unknown)).toEqual(expected)
   })
 
-  it('by the name of the file when several are as near, else not at all', () => {
+  it('by the file’s name if several are equally near, otherwise none', () => {
     expect(match([entry('a', 0), entry('b', 0, 'ride.fit')])).toEqual({ kind: 'found', path: 'b' })
     expect(match([entry('a', 0), entry('b', 1.499)])).toEqual({ kind: 'unclear', paths: ['a', 'b'] })
     expect(match([entry('a', 0), entry('b', -1.5)])).toEqual({ kind: 'found', path: 'a' })

@@ -16,8 +16,8 @@ const NOW = new Date('2026-05-03T08:00:00Z')
 const abort = () => new DOMException('stop', 'AbortError')
 const later = (ms: number) => new Date(NOW.getTime() + ms)
 
-describe('a request that failed', () => {
-  // The longest pause of each; half of it is random.
+describe('an upload that failed', () => {
+  // The maximum of each pause; half of it is random.
   beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(1))
   afterEach(() => vi.restoreAllMocks())
   const judge = (error: unknown, attempts = 1, bodySent = false) => {
@@ -45,11 +45,11 @@ describe('a request that failed', () => {
     ['a rate limit of a minute', 1, 'seen', MINUTE, limited],
     ['a rate limit of a minute', 9, 'seen', 15 * MINUTE, limited],
     ['a stop of the daemon', 1, 'seen', null, abort()],
-  ])('by %s at attempt %i is %s for %s ms', (_, attempts, state, pauseMs, error) => {
+  ])('by %s at attempt %i becomes %s for %s ms', (_, attempts, state, pauseMs, error) => {
     expect(judge(error, attempts)).toEqual({ state, nextTryAt: pauseMs && later(pauseMs) })
   })
 
-  it('after its body had left is checked at once, and sent again later', () => {
+  it('after its body was sent is checked at once, and sent again later', () => {
     const unconfirmed = { state: 'unconfirmed', nextTryAt: NOW, checks: 0 }
     const html = new UnexpectedResponseError('not_json', 'HTML')
     for (const error of [lost, html])
@@ -60,7 +60,7 @@ describe('a request that failed', () => {
   })
 })
 
-describe('a file of the drop folder', () => {
+describe('a file in the drop folder', () => {
   const said: unknown[][] = []
   const problems = { say: (...args: unknown[]) => void said.push(args), over: () => undefined }
   const deps = { problems, now: () => NOW } as unknown as UploadDeps
@@ -75,12 +75,12 @@ describe('a file of the drop folder', () => {
     [new RateLimitedError('rate_limited', 'wait', 1), 'warn', 'outage', 'uploads wait: wait'],
     [new UnexpectedResponseError('not_json', 'HTML'), 'error', 'a.fit', 'a.fit waits: HTML'],
     [new Error('no idea'), 'error', 'a.fit', expect.stringContaining('a.fit waits: ')],
-  ])('waits 15 s after %s, with the reason', async (error, ...expected) => {
+  ])('waits 15 s after %s and logs the reason', async (error, ...expected) => {
     expect(await importWith(error)).toEqual({ action: 'wait', dueAt: later(15 * SECOND) })
     expect(said.map((args) => args.slice(0, 3))).toEqual([expected])
   })
 
-  it('stays in its folder when the disk fails or it changed, and waits when the daemon stops', async () => {
+  it('throws if the disk fails or the file changed, and waits if the daemon stops', async () => {
     for (const code of ['file_changed', 'not_a_folder'])
       await expect(importWith(new TransientError(code, 'it changed'))).rejects.toThrow('it changed')
     await expect(importWith(Object.assign(new Error('EIO'), { syscall: 'read' }))).rejects.toThrow('EIO')

@@ -17,7 +17,7 @@ type RigOptions = { activities?: number; env?: Record<string, string>; databaseU
 
 export type UploadRig = Awaited<ReturnType<typeof openUploadRig>>
 
-/** Opens a sandbox and an App between it and a database of its own, with the upload room on a clock that can be turned. */
+/** Opens a sandbox and an App with its own database, and the upload room with an adjustable clock. */
 export async function openUploadRig(options: RigOptions = {}) {
   const rig = await openRig({ activities: 0, ...options })
   let aheadMs = 0
@@ -32,7 +32,7 @@ export async function openUploadRig(options: RigOptions = {}) {
     get deps() {
       return deps
     },
-    /** renews the rig, with the clock of now and no problem known */
+    /** renews the rig, with the current time and no known problem */
     async renew() {
       aheadMs = 0
       deps = makeDeps()
@@ -42,7 +42,7 @@ export async function openUploadRig(options: RigOptions = {}) {
     ahead(ms: number) {
       aheadMs += ms
     },
-    /** imports a file that has just come, or is in its place since `restingSince` */
+    /** imports a file that has just arrived, or has been in its place since `restingSince` */
     importFile(
       name: string,
       bytes: Uint8Array,
@@ -59,14 +59,14 @@ export async function openUploadRig(options: RigOptions = {}) {
         ...more,
       })
     },
-    /** sends a file by force, as a person does */
+    /** sends a file by force, like a person */
     async force(name: string, bytes: Uint8Array) {
       const fit = await readFit({ name, open: () => sourceOf(bytes).open() }, { settled: true })
       if ('fault' in fit) throw new Error(fit.fault.reason)
       const byForce = { ...deps, knownActivities: 'send' as const }
       return sendFile(byForce, { account: rig.account, fit, again: 'always', byHand: true })
     },
-    /** checks the status of every due upload, as the daemon's sweep does */
+    /** checks every due upload, like the daemon's sweep */
     async sweep() {
       const now = deps.now()
       const due = await app.store.transaction(async (tx) => {
@@ -75,7 +75,7 @@ export async function openUploadRig(options: RigOptions = {}) {
       })
       for (const { contentId } of due) await checkUpload(deps, { account: rig.account, contentId })
     },
-    /** fetches everything that is wanted, as the daemon's workers do */
+    /** fetches everything that is wanted, like the daemon's workers */
     async fetchWanted(of: Account = rig.account) {
       const { accountId } = of
       const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: 100, now: deps.now() }))
@@ -88,20 +88,20 @@ export async function openUploadRig(options: RigOptions = {}) {
       const { accountId } = rig.account
       return app.store.read((tx) => findUpload(tx, { accountId, contentId }))
     },
-    /** the service's activities that came from files */
+    /** returns the service's activities that came from files */
     async uploaded() {
       type Listed = { path: string; name: string; uploaded: boolean; listed: boolean }
       const { activities } = await rig.steer<{ activities: Listed[] }>('GET', 'activities')
       return activities.filter(({ uploaded, listed }) => uploaded && listed)
     },
-    /** how many files the service has accepted and refused */
+    /** returns how many files the service has accepted and refused */
     counts: async () => (await rig.steer<{ uploads: object }>('GET', 'counts')).uploads,
     fault: (fault: Record<string, unknown>) =>
       rig.steer('POST', 'faults', { path: '^/oauth/upload$', ...fault }),
   }
 }
 
-/** Opens one rig for all tests of a file, which is renewed before each. */
+/** Opens one rig for all tests of a file, and renews it before each test. */
 export function useUploadRig(options: RigOptions = {}): UploadRig {
   const rig = openForAll(() => openUploadRig(options))
   beforeEach(() => rig.renew())

@@ -6,11 +6,11 @@ import { makeRide } from '../../kit/ride.ts'
 import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../fit/wrap.ts'
 import { useUploadRig } from './rig.ts'
 
-// A ride that the service lists already waits for the mirror otherwise.
+// By default, a ride that the service already lists waits for the mirror.
 const rig = useUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
 
 const ride = makeRide()
-/** The files of the scenarios: a ride, and what other devices recorded of it. */
+/** The files of the scenarios: a ride, and other devices' recordings of it. */
 const FILES: Readonly<Record<string, Buffer>> = {
   'ride.fit': ride,
   'near.fit': makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 }),
@@ -25,23 +25,23 @@ const sending = (uploadFit: () => Promise<never>) => ({
   serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit }),
 })
 
-/** Imports a file whose answer is lost although the service has it; returns the activity that it became. */
+/** Imports a file whose response is lost although the service has the file; returns the resulting activity. */
 async function loseAnswer(name: string, bytes: Uint8Array) {
   await rig.fault({ kind: 'lost-answer' })
-  // A file without a time of the day may have been recorded until its last change.
+  // A file without a time of day may have been recorded until its last change.
   expect(await rig.importFile(name, bytes, { changedAt: new Date(0) })).toMatchObject({ action: 'wait' })
   expect(await rig.find(bytes)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
   return (await rig.uploaded()).find((activity) => activity.name === name)?.path
 }
 
-/** Imports a file whose body leaves, and which the service never gets. */
+/** Imports a file that is sent but never reaches the service. */
 async function loseFile(name: string, bytes: Uint8Array): Promise<void> {
   const lost = fail('connection_lost', 'the connection was lost', { requestSent: true })
   await rig.importFile(name, bytes, { deps: sending(lost) })
   expect(await rig.find(bytes)).toMatchObject({ state: 'unconfirmed', activityPath: null })
 }
 
-/** Lets the daemon do for four minutes what it does. */
+/** Does what the daemon does in four minutes. */
 async function checkAll(): Promise<void> {
   for (let round = 0; round < 4; round++) {
     await rig.fetchWanted()
@@ -53,7 +53,7 @@ async function checkAll(): Promise<void> {
 const pathOf = async (bytes: Uint8Array) => (await rig.find(bytes))?.activityPath ?? undefined
 const start = (path: string) => ({ started_at: '2026-05-03T08:00:00Z', seconds: 60, path })
 
-/** Has everything that a scenario needs: its steps by their first word, with the other words. `first` is the activity of the story. */
+/** Returns the steps of the scenarios: each step starts with its word here, followed by the arguments. `first` is the activity of the story. */
 function openScenario() {
   let first: string | undefined
   const restingSince = rig.deps.now()
@@ -64,7 +64,7 @@ function openScenario() {
       first = await loseAnswer(name, FILES[name] ?? ride)
     },
     'lose-file': (name = '') => loseFile(name, FILES[name] ?? ride),
-    /** The service has the file, and the ledger never heard of it; nor did the mirror, unless it had the activity for a day. */
+    /** The service has the file, but the ledger does not know it; nor does the mirror, unless it has had the activity for a day. */
     elsewhere: async (mirrored) => {
       await rig.importFile('elsewhere.fit', ride)
       first = await pathOf(ride)
@@ -90,7 +90,7 @@ function openScenario() {
       await rig.steer('PATCH', `activities/${first}`, { name: 'Renamed' })
       await rig.steer('POST', 'activities', start('twin'))
     },
-    /** The mirror knows an activity of the list since an hour, or the story's since now. */
+    /** The mirror has known a listed activity for an hour, or the story's activity since now. */
     known: async (path = first) => {
       if (path !== first) await rig.steer('POST', 'activities', start(path ?? ''))
       const since = path === first ? '0' : '1 hour'
@@ -108,7 +108,7 @@ function openScenario() {
       await play(words.join(' '))
       expect((await rig.steer('GET', 'counts')).requests).toEqual({})
     },
-    /** What the ledger has of a file: state, attempts, and whether its activity is the first one, another or none. */
+    /** Asserts the ledger row of a file: state, attempts, and whether its activity is the first, another or none. */
     is: async (name = '', state, attempts, activity) => {
       const row = await rig.find(FILES[name] ?? ride)
       first ??= row?.activityPath ?? undefined
@@ -127,7 +127,7 @@ function openScenario() {
     })
     if (end) expect([step, ended]).toEqual([step, expect.objectContaining({ action: end })])
     else expect([step, ended]).not.toEqual([step, { action: expect.anything() }])
-    // A duplicate is told with its activity.
+    // The text of a duplicate names its activity.
     if (end === 'failed' && (await rig.find(ride))?.state === 'duplicate')
       expect(ended).toMatchObject({ text: expect.stringContaining(first ?? '-') })
   }
@@ -138,79 +138,79 @@ function openScenario() {
 
 describe('a file', () => {
   it.each([
-    // The answer is lost after the body.
+    // The response is lost after the body was sent.
     [
-      'is found by the start of the activity, and the file is not sent again',
+      'whose response is lost is found by its start, and not sent again',
       'lose-answer ride.fit; sweep; is ride.fit accepted 1 first; import ride.fit > done; fetch; is ride.fit mirrored 1 first; uploaded 1',
     ],
     [
-      'is found also when a poll has mirrored the new activity',
+      'whose response is lost is found even if a poll has mirrored its activity',
       'lose-answer ride.fit; known; fetch; sweep; is ride.fit mirrored 1 first',
     ],
     [
-      'is not matched with an older activity of the same start',
+      'is not matched with an older activity with the same start',
       'known before; lose-file ride.fit; sweep; is ride.fit unconfirmed 1 none; ahead 16; sweep; import ride.fit > done; is ride.fit accepted 2 first; uploaded 1',
     ],
     [
-      'of two devices on one ride gives each its own activity',
+      'of each of two devices on one ride gets its own activity',
       'lose-answer near.fit; sweep; is near.fit accepted 1 first; lose-answer ride.fit; sweep; is ride.fit accepted 1 first; is near.fit accepted 1 another',
     ],
     [
-      'is not matched with the activity of another file, or of one that is nearer',
+      'is not matched with another file’s activity, or one nearer to another file',
       'lose-file near.fit; lose-answer ride.fit; sweep; is ride.fit accepted 1 first; is near.fit unconfirmed 1 none; lose-file same.fit; sweep; is same.fit unconfirmed 1 none',
     ],
     [
-      'stays unconfirmed, and says so, while two activities match',
+      'stays unconfirmed with the reason while two activities match',
       'lose-answer ride.fit; twin; sweep; ahead 20; sweep; is ride.fit unconfirmed 1 none; reason twin; reason musette upload --force',
     ],
     [
-      'is checked again later when the list cannot be fetched',
+      'is checked again later if the list cannot be fetched',
       'lose-answer ride.fit; no-list; sweep > rate_limited; is ride.fit unconfirmed 1 none; sweep; is ride.fit unconfirmed 1 none; ahead 1; sweep; is ride.fit accepted 1 first',
     ],
-    // The service has it from elsewhere.
+    // The service has the activity from elsewhere.
     [
-      'and the mirror has not fetched yet, ends mirrored with the remaining activity',
+      'that the service has but the mirror lacks ends mirrored with that activity',
       'elsewhere unknown; import ride.fit > done; daemon; fetch; is ride.fit mirrored 1 first',
     ],
     [
-      'and refuses, becomes a duplicate with a link to its activity',
+      'that the service has and refuses becomes a duplicate of its activity',
       'elsewhere mirrored; duplicates refuse; import ride.fit > failed; is ride.fit duplicate 1 first; import ride.fit > failed; is ride.fit duplicate 1 first',
     ],
     [
-      'and answers with its path, becomes a duplicate of it',
+      'whose known activity the service returns becomes a duplicate of that activity',
       'elsewhere mirrored; duplicates same-path; import ride.fit > failed; is ride.fit duplicate 1 first',
     ],
     [
-      'whose second attempt is refused because the first had arrived keeps its activity',
+      'keeps its activity if a second attempt is refused because the first arrived',
       'elsewhere unknown; duplicates refuse; fault 429; import ride.fit > wait; ahead 1; import ride.fit > done; is ride.fit accepted 2 first',
     ],
     // It was uploaded.
     [
-      'whose mirrored activity vanishes is checked once, and kept',
+      'whose mirrored activity vanishes is checked once, and stays',
       'import ride.fit > done; is ride.fit accepted 1 first; fetch; delete; absent; sweep; is ride.fit mirrored 1 first; quiet sweep',
     ],
     [
-      'that the service does not list yet is searched until it does',
+      'is searched in the list until the service lists it',
       'import ride.fit > done; is ride.fit accepted 1 first; delete; fetch; daemon; is ride.fit accepted 1 first; revive; ahead 10; daemon; is ride.fit mirrored 1 first',
     ],
     [
-      'without samples at the service counts as mirrored in the end',
+      'without samples at the service finally counts as mirrored',
       'import ride.fit > done; without-samples; sweep; is ride.fit mirrored 1 first',
     ],
     // It is refused, or has to wait.
     [
-      'that the service refuses moves to failed/ with the reason, and is sent again when moved back',
+      'moves to failed/ with the reason if refused, and is sent again once moved back',
       'fault 413; import ride.fit > failed; is ride.fit refused 1 none; reason 413; import-as-before ride.fit > failed; is ride.fit refused 1 none; import ride.fit > done; is ride.fit accepted 2 first',
     ],
     [
-      'waits as the service requires after a 429, without a refusal',
+      'waits after a 429 as long as the service asks, without a refusal',
       'fault 429; import ride.fit > wait; is ride.fit seen 1 none; import ride.fit > wait; is ride.fit seen 1 none; ahead 1; import ride.fit > done; uploaded 1',
     ],
   ])('%s', async (_, story) => {
     await openScenario()(story)
   })
 
-  it('starts one fetch of its activity, and none when the service already had the activity', async () => {
+  it('starts one fetch of its activity, and none if the service already had it', async () => {
     const woken: number[] = []
     const onWanted = async ({ activityId }: { activityId: number }) => {
       woken.push(activityId)
@@ -223,7 +223,7 @@ describe('a file', () => {
     expect(woken).toHaveLength(1)
   })
 
-  it('of the same bytes under another name is reported as a duplicate, and the first row stays', async () => {
+  it('with known bytes and another name is reported as a duplicate', async () => {
     await rig.importFile('ride.fit', ride)
     const before = await rig.find(ride)
     const again = await rig.importFile('copy.fit', ride)
@@ -243,7 +243,7 @@ describe('a file', () => {
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
-  it('that the service has from elsewhere and makes a second activity of, which then vanishes, becomes a duplicate of the first', async () => {
+  it('becomes a duplicate of the first activity if its own second activity vanishes', async () => {
     const play = openScenario()
     await play(
       'elsewhere mirrored; import ride.fit > done; is ride.fit accepted 1 another; daemon; is ride.fit duplicate 1 first',
@@ -262,7 +262,7 @@ describe('a file', () => {
   })
 })
 
-/** Makes a FIT activity of one record at each of two times, in FIT seconds, and a session that starts at another one. */
+/** Makes a FIT activity with one record at each of two times, in FIT seconds, and a session that starts at a third time. */
 function makeOddStart(first: number, second: number, start = T0): Buffer {
   const definition = [0x42, 0, 0, 20, 0, 1, 253, 4, 0x86]
   const records = [first, second].flatMap((time) => [...definition, 0x02, ...littleEndian(time)])
@@ -270,14 +270,14 @@ function makeOddStart(first: number, second: number, start = T0): Buffer {
   return wrap([...FILE_ID_ACTIVITY, ...records, ...session])
 }
 
-describe('an answer that was lost after the body', () => {
+describe('an upload whose response was lost', () => {
   const inRide = Date.UTC(2026, 4, 3, 8, 0, 58) / 1_000 - FIT_EPOCH_S
   it.each<[string, Buffer, number]>([
     ['a minute off the FIT session', ride, inRide],
-    ['its first record, which is far from the session', makeOddStart(T0 - 86_400, T0), T0 - 86_400],
-    ['its first record inside of the session', makeOddStart(T0 - 86_400, T0 + 1_200), T0 + 1_200],
+    ['its first record, far from the session', makeOddStart(T0 - 86_400, T0), T0 - 86_400],
+    ['its first record within the session', makeOddStart(T0 - 86_400, T0 + 1_200), T0 + 1_200],
     ['the time since the device was switched on', makeOddStart(5_000, 5_001, 5_000), 5_000],
-  ])('is found when the service starts the activity at %s', async (_, bytes, seconds) => {
+  ])('is found if the service starts the activity at %s', async (_, bytes, seconds) => {
     const only = await loseAnswer('ride.fit', bytes)
     const started_at = new Date((seconds + FIT_EPOCH_S) * 1_000).toISOString()
     await rig.steer('PATCH', `activities/${only}`, { started_at })
@@ -285,7 +285,7 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.find(bytes)).toMatchObject({ state: 'accepted', attempts: 1, activityPath: only })
   })
 
-  it('is sent again only after the waiting time, if the service has no activity', async () => {
+  it('is sent again only after the waiting time if the service has no activity', async () => {
     await loseFile('ride.fit', ride)
     for (let minute = 0; minute < 14; minute += 2) {
       await rig.sweep()

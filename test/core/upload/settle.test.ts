@@ -11,7 +11,7 @@ import { useUploadRig } from './rig.ts'
 
 const rig = useUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
 
-/** How long before now the records end, the file changed, and it came to rest in its place; then for how long it still waits. */
+/** Times before now: when the records end, when the file changed, and since when it rests; then how long it still waits. */
 const FILES: Array<[what: string, times: { ended: number; changed: number; rests: number }, waits: number]> =
   [
     ['that a recorder saved just now', { ended: 1_000, changed: 1_000, rests: 0 }, 2 * MINUTE - SECOND],
@@ -21,7 +21,7 @@ const FILES: Array<[what: string, times: { ended: number; changed: number; rests
     ['that was copied without its time', { ended: HOUR, changed: 0, rests: 0 }, 0],
   ]
 
-it.each(FILES)('a whole file %s waits as long as its last changes require', async (_, times, waits) => {
+it.each(FILES)('a whole file %s waits as long as its last change requires', async (_, times, waits) => {
   const now = rig.deps.now().getTime()
   const start = new Date(now - times.ended - 59 * SECOND).toISOString()
   const more = { restingSince: new Date(now - times.rests), changedAt: new Date(now - times.changed) }
@@ -32,14 +32,14 @@ it.each(FILES)('a whole file %s waits as long as its last changes require', asyn
   if (outcome.action !== 'wait') return
   expect(outcome).toMatchObject({ code: 'settling', reason: expect.stringContaining('just being recorded') })
   const waitsMs = (outcome.dueAt?.getTime() ?? 0) - now
-  // A FIT file tells whole seconds.
+  // A FIT file has whole seconds.
   expect(Math.abs(waitsMs - waits)).toBeLessThanOrEqual(SECOND)
   expect(await rig.rows('select 1 from training.uploads')).toEqual([])
   const later = { ...deps, now: () => outcome.dueAt as Date }
   expect(await rig.importFile('ride.fit', ride, { ...more, deps: later })).toEqual({ action: 'done' })
 })
 
-describe('a version of a ride that was sent', () => {
+describe('a longer version of a sent ride', () => {
   const [short, longer] = [makeRecordedFit({ seconds: 20 }), makeRecordedFit({ seconds: 40 })]
   const reason = expect.stringMatching(
     /^it is a longer version \(40 records\) of the ride that was sent as "qz\.fit" \(20 records, activity .*musette upload --force FILE/,
@@ -63,14 +63,14 @@ describe('a version of a ride that was sent', () => {
     ],
     ['of another start', "update training.uploads set started_at = '2026-05-02T07:00:01Z' returning 1"],
     ['of one that was refused', "update training.uploads set state = 'refused' returning 1"],
-  ])('is not assumed: a file %s is sent', async (_, sql) => {
+  ])('is not assumed for a file %s, which is sent', async (_, sql) => {
     await rig.importFile('qz.fit', short)
     expect(await rig.rows(sql)).toHaveLength(1)
     expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
   })
 })
 
-it('a file uploaded by hand does not wait for rest; a program that writes it is named', async () => {
+it('a file uploaded by hand does not wait for rest; its writer is named', async () => {
   const temp = await openTempDir('by-hand')
   const path = join(temp.path, 'ride.fit')
   const bytes = makeRide({ start: new Date(Date.now() - MINUTE).toISOString() })

@@ -14,10 +14,10 @@ const textOf = async (name: string, bytes: Uint8Array) => {
   return outcome.text
 }
 
-it('a refused file is not sent, and shown under each of its names', async () => {
+it('a refused file is not sent, and is shown under each of its names', async () => {
   for (const name of ['one.fit', 'two.fit']) {
     const text = await textOf(name, picture)
-    expect(text).toContain('only FIT activities are')
+    expect(text).toContain('only FIT activities')
     expect(text).not.toMatch(/--force|move the file back/i)
   }
   const reason = expect.stringContaining('FIT header')
@@ -32,7 +32,7 @@ it('a refused file is not sent, and shown under each of its names', async () => 
 })
 
 describe('an archive', () => {
-  it('is handled file by file: encrypted ones are named, and the others sent', async () => {
+  it('is handled file by file: encrypted files are named, the others sent', async () => {
     const inner = makeZip([
       { name: 'inner.fit', bytes: makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' }) },
       { name: 'locked.fit', bytes: ride, encrypted: true },
@@ -46,13 +46,13 @@ describe('an archive', () => {
     const text = outcome.action === 'failed' ? outcome.text : ''
     expect(text).toMatch(/^takeout\.zip: not uploaded: locked\.fit: it is encrypted with a password/m)
     expect(text).toMatch(/^ride\.fit: uploaded: /m)
-    // Of many alike a person reads some, and the number of the others.
+    // Of many similar results, a person reads some and the number of the rest.
     expect(text.match(/it does not start with a FIT header/g)).toHaveLength(19)
     expect(text).toMatch(/^6 more like these$/m)
     expect(await rig.uploaded()).toHaveLength(2)
   })
 
-  it('with files that the service refuses sends each once while it waits for the others, and again when it is moved back', async () => {
+  it('sends refused files once while others wait, and again once moved back', async () => {
     const starts = [1, 2, 3].map((day) => `2026-05-0${day}T08:00:00Z`)
     const rides = starts.map((start, seed) => makeRide({ start, seed: seed + 1 }))
     const zip = makeZip(rides.map((bytes, n) => ({ name: `${n}.fit`, bytes })))
@@ -76,7 +76,7 @@ describe('an archive', () => {
   })
 })
 
-it('an outage of the database is logged once for many files, and once when it ends', async () => {
+it('a database outage is logged once for many files, and once at its end', async () => {
   const down = async (): Promise<never> => {
     throw new TransientError('database_unreachable', 'store: the disk is full')
   }
