@@ -20,7 +20,7 @@ export type DroppedFile = {
   relativePath: string
   name: string
   sizeBytes: number
-  /** modification time; it may be years ago */
+  /** when the file last changed; it may be years ago */
   changedAt: Date
   /** since when the file has not changed or moved */
   restingSince: Date

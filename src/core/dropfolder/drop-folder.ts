@@ -103,7 +103,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   await openFolder(dir, { mode: DROP_MODE })
     .then((folder) => folder.close())
     .catch((error: unknown) =>
-      log.debug({ dir, reason: errorLine(error) }, 'the drop folder could not be made'),
+      log.debug({ dir, reason: errorLine(error) }, 'could not create the drop folder'),
     )
   timer.scanIn(0)
 

@@ -17,7 +17,7 @@ type Entry = {
   /** when a walk first saw this version of the file; for files found by the first walk, by the times on the disk */
   sinceMs: number
   tries: number
-  /** when the file last changed: the time on the disk, or this process's clock if that saw the change earlier */
+  /** when the file last changed: by this process's clock if it saw the change, otherwise by the disk's, which may be wrong */
   changedMs: number
   /** why the file waits, if that should be reported */
   why: WaitReason | undefined
@@ -103,7 +103,7 @@ export function makeSeenFiles({ restMs }: { restMs: number }) {
     hasUnmoved: () => [...entries.values()].some((entry) => entry.now.state === 'unmoved'),
     /** Returns since when a file has not changed or moved, as far as the disk and this process know. */
     restingSince: (found: Found) => entries.get(found.key)?.sinceMs ?? Number.POSITIVE_INFINITY,
-    /** Returns when a file last changed: the time on the disk, or this process's clock if that saw the change earlier. */
+    /** Returns when a file last changed: by this process's clock if it saw the change, otherwise by the disk's. */
     changedAt: (found: Found) => entries.get(found.key)?.changedMs ?? Number.POSITIVE_INFINITY,
     /** Returns the files that have waited since before `beforeMs` and have a reason to report, the longest wait first. */
     waitingSince(beforeMs: number) {

@@ -148,7 +148,7 @@ export async function fetchAuthorizeRefusal(
   }
 }
 
-/** Returns the refusal in a response. Only 400 with an OAuth error is one: a 403 may be meant for programs other than browsers. */
+/** Returns the refusal in a response. Only a 400 with an OAuth error is a refusal, because a 403 may be meant for non-browsers. */
 function refusalOf(answer: RawAnswer, redirectUri: string): string | undefined {
   const { location } = answer.headers
   const sentBack = location?.startsWith(redirectUri) && URL.canParse(location) ? new URL(location) : undefined

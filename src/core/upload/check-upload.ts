@@ -116,7 +116,7 @@ function stillUnconfirmed(upload: Upload, match: Match, requestedAt: Date) {
   return { ...next, nextTryAt }
 }
 
-/** Reports whether a new activity may only be missing from the list for now: another with the same start must not replace it yet. */
+/** Reports whether the list may not show a new activity yet: until then, another activity with its start must not replace it. */
 function isTooEarly(upload: Upload, now: Date): boolean {
   const since = upload.acceptedAt ?? upload.seenAt
   return upload.state === 'accepted' && now.getTime() - since.getTime() < LISTED_WITHIN_MS

@@ -23,7 +23,7 @@ import { OPEN_STATES } from './upload-outcome.ts'
 const WAITS_AFTER_MS = 1 * MINUTE
 /** How long a file may be incomplete before it is refused; longer than a stop during a ride. */
 const GIVEN_UP_AFTER_MS = 1 * HOUR
-/** Age of a file's last change from which it is no longer being written. */
+/** A file that last changed longer ago than this is not being written. */
 const OLD_AFTER_MS = 1 * DAY
 /** Maximum time between the last record and the last change of a file that was just recorded; a longer one means a copy or a conversion. */
 const RECORDED_WITHIN_MS = 10 * MINUTE

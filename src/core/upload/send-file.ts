@@ -118,7 +118,7 @@ async function findSameRide(
 export const ACTIVITY_AWAITED = 'ride_awaited'
 /** Error code for another version of a sent ride: a person decides whether to send it as well. */
 export const OTHER_VERSION = 'other_version'
-/** Number of equal first records that make two files of one device with the same start versions of one ride. */
+/** Two files of one device with the same start are versions of one ride if this many first records are equal. */
 const ALIKE_RECORDS = 10
 
 /** Throws RejectedError `other_version` if another version of the ride was sent; recorders save several. */

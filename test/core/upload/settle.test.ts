@@ -11,7 +11,7 @@ import { useUploadRig } from './rig.ts'
 
 const rig = useUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
 
-/** Times before now: when the records end, when the file changed, and since when it rests; then how long it still waits. */
+/** How long ago the records ended, the file changed and came to rest, ms; then how long the file still waits. */
 const FILES: Array<[what: string, times: { ended: number; changed: number; rests: number }, waits: number]> =
   [
     ['that a recorder saved just now', { ended: 1_000, changed: 1_000, rests: 0 }, 2 * MINUTE - SECOND],
