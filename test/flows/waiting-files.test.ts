@@ -51,7 +51,7 @@ it('status, doctor, metrics and dashboard show a waiting file until it no longer
 })
 
 it('only status and dashboard show files that are no FIT files', async () => {
-  const reason = 'the service takes FIT files only'
+  const reason = 'the service accepts FIT files only'
   await show({ ...cut, code: 'not_taken', relativePath: 'ride.gpx', reason })
   expect((await findStatus(rig.app)).waiting_files).toMatchObject([{ path: 'ride.gpx', reason }])
   expect((await makeFindToday({ ...rig.app, owner: rig.app }, [])({}))?.waiting).toMatchObject([

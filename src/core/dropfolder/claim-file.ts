@@ -150,7 +150,7 @@ export type OpenFile = {
   close(): Promise<void>
 }
 
-/** Read size: large enough for few reads, small enough that checking one piece does not block the event loop. */
+/** Bytes read at a time: large enough for few reads, small enough that checking one piece does not block the event loop. */
 const PIECE_BYTES = 256 * 1_024
 
 /**

@@ -64,8 +64,8 @@ const MAX_ARCHIVE_BYTES = 16_384 * MIB
  * Opens the drop folder: creates it if missing, watches it, and scans it at once, after every change and every minute. Passes each file at
  * rest to `importFile`, never the same file twice at a time. Events are hints, the scan is the truth. In `move` mode an imported file goes to
  * `done/<year-month>/` or `failed/` in its account's folder. In `keep` mode files stay, and an unchanged file is imported again only after a
- * restart. A folder that another database uses is left alone. Only one process watches the folder. Never throws for its problems; `show`
- * reports them.
+ * restart. A folder that another database uses is left alone. Only one process watches the folder. Never throws for problems with
+ * the folder; `show` reports them.
  */
 export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOptions) {
   const { log, now } = deps

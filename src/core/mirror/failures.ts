@@ -129,9 +129,9 @@ export function isUnknownThere(error: unknown): boolean {
 
 /** Missing items that are always accepted, whatever their share: a person deletes a few at a time. */
 const ALWAYS_ALLOWED = 5
-/** How long the service must send a response with less about a whole resource before it is accepted. */
+/** How long the service must send incomplete responses about a whole resource before they are accepted. */
 const ACCEPTED_AFTER_MS = 3 * DAY
-/** Number of the consecutive unsuccessful fetch at which an activity with less is accepted; the pauses before it exceed two days. */
+/** An activity whose responses lack values is accepted at this consecutive fetch; the pauses before it exceed two days. */
 const ACCEPTED_AT_FETCH = 8
 
 /**

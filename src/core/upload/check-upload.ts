@@ -78,7 +78,7 @@ async function checkRow(
   const { listed, requestedAt } = input
   const paths = listed.map(({ path }) => path)
   const claims = await findClaims(tx, input.key, paths)
-  // Read under the lock of findClaims, so no other process changes it.
+  // This reads the row under the lock of findClaims, so no other process changes it.
   const upload = await findUpload(tx, input.key)
   if (!upload || !isDue(upload, requestedAt)) return undefined
   const record = (change: UploadChange) => recordUploadState(tx, upload, change, { from: [upload.state] })

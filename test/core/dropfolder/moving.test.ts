@@ -99,7 +99,7 @@ describe('moving a file', () => {
   it.each([
     ['with links', makeMover()],
     ['by rename', moveByRename],
-  ])('keeps all of many files that move to one name at once, %s', async (_, place) => {
+  ])('keeps every file if many move to one name at once, %s', async (_, place) => {
     await mkdir(join(home, 'target'))
     const name = Buffer.from('ride.fit')
     const move = async (from: string) =>

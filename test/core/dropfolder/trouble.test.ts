@@ -56,7 +56,7 @@ describe('the drop folder', () => {
     expect(rig.problem()).toBeUndefined()
   })
 
-  it('reports it and imports nothing if the accounts cannot be read', async () => {
+  it('imports nothing and reports the error if the accounts cannot be read', async () => {
     let down = true
     rig = await openRig({
       accounts: async () => {

@@ -31,7 +31,7 @@ describe('the scan', () => {
     expect(importedPaths()).toEqual([...taken.map((path) => `anna:${path}`), 'default:ride.fit'])
   })
 
-  it('accepts every file name, but unfinished files wait with their program named', async () => {
+  it('accepts every file name, but lets unfinished files wait and names their program', async () => {
     rig = await openRig({ accounts: async () => ['default', 'anna'] })
     const taken = ['#1 tour.fit', '~tour.fit', 'tour.fit~', 'anna/#1 rides/~x/tour.zip', '#tour.fit.gz']
     const waiting = ['~syncthing~a.fit', 'a.fit.part', 'b.FIT.crdownload', 'anna/c.zip.tmp', 'd.fit.gz.!sync']
@@ -102,7 +102,7 @@ describe('the scan', () => {
     expect(rig.warnings()).toHaveLength(1)
   })
 
-  it('continues after folders of mode 000, and names each', async () => {
+  it('continues after unreadable folders, and names each', async () => {
     const { path: dir } = await openForTest(openTempDir('locked'))
     for (const folder of ['a', 'locked', 'shut', 'z']) await drop(dir, `${folder}/ride.fit`, ride)
     await chmod(dir, 0o755)

@@ -11,7 +11,7 @@ describe('a service that cuts its lists', () => {
   const cap = (list_cap: number | null) => rig.steer('PATCH', 'settings', { list_cap })
   const remembered = async () => (await rig.sql`select list_cap from training.sync_cursors`)[0]?.list_cap
 
-  it('is detected by the first poll that is cut, even if it starts cutting later', async () => {
+  it('is detected by the first cut poll, even if it starts cutting late', async () => {
     await sync()
     expect(await remembered()).toBe(null)
     for (const length of [4, 2]) {
@@ -29,7 +29,7 @@ describe('a service that cuts its lists', () => {
     }
   })
 
-  it('that lists fewer activities than one second has keeps the cursor and is logged', async () => {
+  it('leaves the cursor unmoved and is logged if it cuts the list of one second', async () => {
     await cap(2)
     await sync()
     const cursor = () => rig.sql`select updated_from from training.sync_cursors`

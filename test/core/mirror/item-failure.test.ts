@@ -77,7 +77,7 @@ describe('the failure of an activity', () => {
     expect(isGone(known, new RejectedError(`http_${status}`, 'no', { status }))).toBe(mayBeGone)
   })
 
-  it('that affects every activity is not recorded in one row', async () => {
+  it('is not recorded in its row if it affects every activity', async () => {
     expect(await record({}, away)).toBeUndefined()
   })
 })
@@ -102,7 +102,7 @@ it.each([
   ['a list', undefined, 'answers'],
   ['no list', away, 'outage'],
   ['a limited list', new RateLimitedError('rate_limited', 'wait', 1), 'outage'],
-])('a service with %s and no known activity is judged correctly', async (_, error, state) => {
+])('a service with %s and no known activity is recognized as up or down', async (_, error, state) => {
   const service = { listActivities: () => (error ? Promise.reject(error) : Promise.resolve()) }
   const store = { read: async () => undefined }
   const deps = { serviceOf: () => service, store, now: () => new Date() } as unknown as MirrorDeps

@@ -77,14 +77,14 @@ describe('invalid values', () => {
   it.each([
     ['no summary', '', null],
     ['null', '"summary":null,', null],
-    ['the empty object of PHP', '"summary":[],', []],
+    ['PHP’s empty object', '"summary":[],', []],
     ['a text', '"summary":"none yet",', 'none yet'],
     [
-      'one with a name twice and characters that Postgres refuses',
+      'an object with a name twice and characters that Postgres refuses',
       '"summary":{"a":1,"a":"x\\u0000\\ud800"},',
       { a: 'x\ufffd' },
     ],
-  ])('%s is kept', async (_what, member, summary) => {
+  ])('are kept as the summary: %s', async (_what, member, summary) => {
     await answer(`{"success":true,${member}"session_data":[{"unix_time":${START},"power":1}]}`)
     expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
     expect(await rig.sql`select summary from training.activities`).toEqual([{ summary }])

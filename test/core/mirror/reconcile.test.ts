@@ -178,7 +178,7 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  it('keeps an activity that an unreadable entry may hide and that fails to fetch', async () => {
+  it('keeps an activity that an unreadable entry may hide if its fetch fails', async () => {
     const [gone] = await rig.paths()
     await remove(gone)
     await answerList((entry, index) => (index === 0 ? { ...entry, path: null } : entry))

@@ -342,7 +342,7 @@ describe('an object that the service rejects with 401', () => {
     expect(refreshes()).toBe(1)
   })
 
-  it('while the rider is checked, prevents the upload of a file', async () => {
+  it('prevents the upload of a file while the rider is checked', async () => {
     const vault = makeMemoryVault({ 1: rowOf(START, { isRiderCompared: false }) })
     const evidence = { paths: ['ride'], from: START, to: START }
     const findEvidence = async () => ({ ...(await vault.findEvidence(1)), ...evidence })

@@ -115,7 +115,7 @@ describe('the quoted reason of a refusal', () => {
     [{ error: `A${'b'.repeat(31)}.` }, ': "…"'],
     [{ error: 'no authorization' }, ''],
     [{ error: 'it is abc1' }, ''],
-  ])('of %j is %j', (body, quoted) => {
+  ])('in %j is %j', (body, quoted) => {
     expect(quoteRefusal(answerOf(400, body), 'Bearer abc1')).toBe(quoted)
     if (quoted !== '') expect(quoteRefusal(answerOf(400, body), undefined)).toBe(quoted)
   })

@@ -38,7 +38,7 @@ describe('an oversized entry is reported with its shortened name, and the others
     expect(bad).toEqual(BAD.map(([, reason, named], index) => ({ index: index + 1, reason, named })))
   })
 
-  it('and any field beside the list is drift', () => {
+  it('while an oversized field beside the list is reported as drift', () => {
     const { entries, drift } = unwrap(
       parseActivityList({ success: true, activities: [{ path: 'a' }], beside: DEEP, ...MANY }),
     )

@@ -34,7 +34,7 @@ describe('an activity', () => {
     expect(mixed.drift).toEqual([{ field: 'session_data', kind: 'type', example: null }])
   })
 
-  it('tells a response without samples from a request without them', () => {
+  it('distinguishes a response without samples from a request without them', () => {
     expect(unwrap(parseActivity({ success: true, session_data: null })).session_data).toBeNull()
     expect(unwrap(parseActivity({ success: true, session_data: {} })).session_data?.count).toBe(0)
     expect(unwrap(parseActivity({ success: true }))).not.toHaveProperty('session_data')
