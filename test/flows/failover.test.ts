@@ -75,7 +75,10 @@ describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
         stderr: expect.not.stringMatching(/is a standby|during recovery/),
       })
     }
-    expect(await at(two, 'sync')).toMatchObject({ code: 4, stderr: expect.stringContaining('is a read-only standby') })
+    expect(await at(two, 'sync')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('is a read-only standby'),
+    })
     await queryOnce(
       new URL('/third', one.url).href,
       'alter database third set default_transaction_read_only = on',
