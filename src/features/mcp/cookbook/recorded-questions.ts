@@ -13,8 +13,9 @@ export const RECORDED = [
       where a.absent_since is null
       group by 1, 2 order by 1, 2;`,
     reading: `
-      Write two corners of the place, each as longitude and latitude. Both conditions are served by an index, so that it takes
-      milliseconds. The box of a ride is wider than its way: to be sure that it passed, look for \`lat\` and \`lng\` in its \`samples\`.`,
+      Replace the two corners of the place, each as longitude and latitude. An index serves both conditions, so the query takes
+      milliseconds. The bounding box of a ride is larger than its track. To be sure that the ride passed the place, check \`lat\` and
+      \`lng\` in its \`samples\`.`,
   },
   {
     name: 'recommended_load',
@@ -31,8 +32,8 @@ export const RECORDED = [
       ) w
       order by t.account, w.week desc;`,
     reading: `
-      Only days on which musette asked: \`days\` counts them. The recommendation of a day is the first that was seen on it,
-      because it falls when the ride of the day is in: the view \`recommended_load\` says so for each day.`,
+      \`days\` counts only days on which musette polled. A day's recommendation is the first one seen on that day, because it falls
+      after the day's ride. The view \`recommended_load\` has it for each day.`,
   },
   {
     name: 'watts_per_heartbeat',
@@ -50,12 +51,12 @@ export const RECORDED = [
       ) m
       order by c.name, m.month desc;`,
     reading: `
-      Rides of an hour or more: \`watts_per_beat\` is W by beats a minute. \`efficiency\` in \`ride_overview\` is the same with the
-      weighted mean power.`,
+      The query uses rides of an hour or more. \`watts_per_beat\` is watts divided by heart rate in bpm. \`efficiency\` in \`ride_overview\`
+      is the same with the weighted mean power.`,
   },
   {
     name: 'power_after_work',
-    question: 'What is left after much work?',
+    question: 'How much power is left late in a ride?',
     sql: `
       select c.name as account, k.after_kj, count(*)::int as rides, round(max(k.one)) as best_1_min_w, round(max(k.five)) as best_5_min_w,
         round(max(k.twenty)) as best_20_min_w
@@ -73,8 +74,8 @@ export const RECORDED = [
       where k.one is not null
       group by 1, 2 order by 1, 2;`,
     reading: `
-      The best 1, 5 and 20 minutes that began after so much work, of the last 100 rides with 1,000 kJ or more; \`rides\` counts those that
-      went on for a minute. Recording gaps count as zero.`,
+      The answer has the best 1, 5 and 20 minutes that began after this much work, of the last 100 rides with 1,000 kJ or more.
+      \`rides\` counts the rides that continued for at least a minute. Recording gaps count as zero.`,
   },
   {
     name: 'fuel_of_long_rides',
@@ -91,11 +92,11 @@ export const RECORDED = [
       ) a
       order by c.name, a.started_at desc nulls last, a.activity_id desc;`,
     reading: `
-      Rides of two hours or more; grams as the service tells them.`,
+      The rows are rides of two hours or more, with grams as the service reports them.`,
   },
   {
     name: 'load_growth',
-    question: 'How fast does my training load grow?',
+    question: 'How fast is my training load growing?',
     sql: `
       select c.name as account, w.*
       from training.accounts c
@@ -111,12 +112,12 @@ export const RECORDED = [
       ) w
       order by c.name, w.week desc;`,
     reading: `
-      The load with the last activity of each week, and how much it is above that of the week with activities before. A week without
+      Each row has the load after the last activity of a week, and its increase over the previous week with activities. A week without
       activities has no row.`,
   },
   {
     name: 'laps',
-    question: 'What did my head unit say of each lap?',
+    question: 'What did my head unit record for each lap?',
     sql: `
       select l.account, l.lap, training.round(l.timer_s / 60, 1) as minutes, training.round(l.distance_m / 1000, 1) as km, l.avg_power, l.max_power,
         l.avg_cadence, l.ascent_m, l.trigger
@@ -126,8 +127,8 @@ export const RECORDED = [
       ) newest using (activity_id)
       order by l.account, l.lap;`,
     reading: `
-      The laps of the newest ride whose FIT file passed through musette. Sensors and their batteries are in \`fit_devices\`, what apps
-      recorded in \`fit_field_values\`.`,
+      The rows are the laps of the newest ride whose FIT file musette has. Sensors and their batteries are in \`fit_devices\`; values
+      from apps are in \`fit_field_values\`.`,
   },
   {
     name: 'heat',
@@ -146,8 +147,9 @@ export const RECORDED = [
       where f.started_at >= training.start_of_day(t.day - 364, t.timezone)
       group by 1, 2 order by 1, 2;`,
     reading: `
-      Seconds of pedalling of the last year by the temperature at the head unit, in steps of 5 °C: \`watts_per_beat\` is W by beats a
-      minute. Records are about one a second. Only rides whose FIT file passed through musette have a temperature.`,
+      Each row counts the seconds of pedalling in the last year at one temperature of the head unit, in steps of 5 °C.
+      \`watts_per_beat\` is watts divided by heart rate in bpm. There is about one record a second. Only rides whose FIT file musette
+      has have a temperature.`,
   },
   {
     name: 'balance',
@@ -166,12 +168,12 @@ export const RECORDED = [
       where f.started_at >= training.start_of_day(t.day - 364, t.timezone)
       group by 1, 2 order by 1, 2;`,
     reading: `
-      The share of the right leg by half hours of the ride, over the last year, only seconds with power: \`right_power_pct\` of 50 is even.
-      Pedals that do not say which leg they measured are left out.`,
+      Each row is a half hour of the ride, over the last year, with the right leg's share in seconds with power. A \`right_power_pct\`
+      of 50 is even. Pedals that do not report which leg they measured are left out.`,
   },
   {
     name: 'endurance',
-    question: 'Does my endurance get better?',
+    question: 'Is my endurance improving?',
     sql: `
       select r.account, to_char(r.day, 'YYYY-MM') as month, count(*)::int as rides, training.round(avg(r.decoupling_pct), 1) as decoupling_pct,
         training.round(avg(r.hr_drift_pct), 1) as hr_drift_pct, training.round(avg(r.efficiency), 2) as efficiency
@@ -180,8 +182,8 @@ export const RECORDED = [
       where r.moving_s >= 3600 and r.intensity < 0.85 and r.decoupling_pct is not null and r.day > t.day - 365
       group by 1, 2 order by 1, 2 desc;`,
     reading: `
-      Rides of an hour or more below 85 % of the threshold, in the last year. \`decoupling_pct\` is how much the watts of a heartbeat fell
-      from the first half to the second: less is better, below 5 is steady. The definitions are in \`ride_measures\`.`,
+      The rows are rides of an hour or more below 85 % of threshold, in the last year. \`decoupling_pct\` is how much the watts per
+      heartbeat fell from the first half to the second: less is better, and below 5 is steady. The definitions are in \`ride_measures\`.`,
   },
   {
     name: 'climbs',
@@ -197,8 +199,8 @@ export const RECORDED = [
       ) r
       order by c.name, r.longest_climb_vam desc, r.activity_id;`,
     reading: `
-      The longest climb of each activity, the fastest five: \`vam\` is m of height an hour. What a climb is says \`longest_climb_from_s\`
-      in \`ride_measures\`, with the steepest one beside it.`,
+      The query takes the longest climb of each activity and shows the five fastest. \`vam\` is meters of height an hour. The comment of
+      \`longest_climb_from_s\` in \`ride_measures\` defines a climb, and columns beside it have the steepest climb.`,
   },
   {
     name: 'hrv',
@@ -219,9 +221,9 @@ export const RECORDED = [
       select s.account, a.started_at_local::date as day, a.name, s.beats, round(s.hr) as hr, training.round(s.rmssd_ms, 1) as rmssd_ms
       from calmest s join training.activities a using (activity_id) order by s.account, a.started_at desc nulls last, activity_id desc limit 20;`,
     reading: `
-      The two minutes with the lowest heart rate of each activity of the last 90 days with R-R intervals: \`rmssd_ms\` is the root mean
-      square of the differences from one interval to the next, ms, without those of more than a fifth, which are beats that the sensor
-      missed. At rest it says most: record a few minutes sitting still.`,
+      The query takes the two minutes with the lowest heart rate of each activity of the last 90 days with R-R intervals. \`rmssd_ms\`
+      is the root mean square of the differences between successive intervals, in ms. Differences of more than a fifth are left out,
+      because they are beats that the sensor missed. The value says most at rest: record a few minutes sitting still.`,
   },
   {
     name: 'same_route',
@@ -233,7 +235,7 @@ export const RECORDED = [
       join training.ride_measures m using (account_id, route_id) join training.activities a using (activity_id)
       where a.absent_since is null group by 1, 2, 3 order by 1, 3;`,
     reading: `
-      The route with the most rides. Which rides are one route, the comment of \`route_id\` in \`ride_measures\` says.`,
+      The query uses the route with the most rides. The comment of \`route_id\` in \`ride_measures\` says which rides are one route.`,
   },
   {
     name: 'form_to_come',
@@ -248,7 +250,8 @@ export const RECORDED = [
       cross join lateral training.form_on(t.day + ahead, '[]', t.account_id) r
       order by t.account, day;`,
     reading: `
-      Derived for the end of each day, by constants that were fitted to your rides (\`form_constants\`). As planned is the load that the service
-      recommends for today on each day; put a plan of your own there, such as \`[{"day": "2030-05-01", "low": 60, "high": 4}]\`.`,
+      The form at the end of each day, derived with constants that were fitted to your rides (\`form_constants\`). The plan repeats
+      today's recommended load on each day. To use your own plan, replace it, for example by \`[{"day": "2030-05-01", "low": 60,
+      "high": 4}]\`.`,
   },
 ]
