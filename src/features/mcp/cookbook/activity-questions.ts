@@ -30,8 +30,8 @@ export const ACTIVITIES = [
       from second
       group by 1, 2 order by 1, 2;`,
     reading: `
-      The query compares two rides of the same name second by second and shows steps of 20 minutes. \`pct_later_stronger\` is the share
-      of seconds in which the newer ride had more power.`,
+      The query compares two rides of the same name second by second and shows steps of 20 minutes. \`pct_later_stronger\` is the share of
+      seconds in which the newer ride had more power.`,
   },
   {
     name: 'heart_rate_drift',
@@ -43,9 +43,9 @@ export const ACTIVITIES = [
       where r.elapsed_s > 7200 and r.decoupling_pct is not null
       order by r.account, r.started_at desc nulls last, r.activity_id desc;`,
     reading: `
-      The query compares the second half of a ride with its first half, for the newest ride of more than two hours with power and
-      heart rate. It shows how much the heart rate rose, and how much the watts per heartbeat fell (\`decoupling_pct\`). Below 5 % is
-      steady; much more means that the second half cost more than the first.`,
+      The query compares the second half of a ride with its first half, for the newest ride of more than two hours with power and heart rate.
+      It shows how much the heart rate rose, and how much the watts per heartbeat fell (\`decoupling_pct\`). Below 5 % is steady; much more
+      means that the second half cost more than the first.`,
   },
   {
     name: 'cadence',
@@ -61,8 +61,8 @@ export const ACTIVITIES = [
       where a.absent_since is null and a.sport = 'cycling' and a.started_at_local::date > t.day - 14 and c.seconds > 0
       group by 1, 2 order by 1, 2;`,
     reading: `
-      The answer covers the last 14 days on the bike, only seconds with pedalling, in steps of 5 rpm, with the mean power of each
-      step. musette counts these seconds when samples arrive, so the query reads no samples.`,
+      The answer covers the last 14 days on the bike, only seconds with pedalling, in steps of 5 rpm, with the mean power of each step.
+      musette counts these seconds when samples arrive, so the query reads no samples.`,
   },
   {
     name: 'hill_repeats',
@@ -89,8 +89,8 @@ export const ACTIVITIES = [
       from run where hard group by account, easy having sum(held_s) >= 60
       order by account, min(from_s);`,
     reading: `
-      A repeat is a minute or more above threshold, as a mean over half a minute. If the watts fall at the same heart rate, you rode
-      one repeat too many.`,
+      A repeat is a minute or more above threshold, as a mean over half a minute. If the watts fall at the same heart rate, you rode one
+      repeat too many.`,
   },
   {
     name: 'weight_and_power',
@@ -109,8 +109,8 @@ export const ACTIVITIES = [
       ) b on true
       order by t.account;`,
     reading: `
-      The weight is the service's; without a weight the last two columns are empty. \`training_info\` has a row for each change of any
-      of its values.`,
+      The weight is the service's; without a weight the last two columns are empty. \`training_info\` has a row for each change of any of its
+      values.`,
   },
   {
     name: 'workout_today',
@@ -144,9 +144,9 @@ export const ACTIVITIES = [
       ) s using (account_id)
       order by i.account, s.position;`,
     reading: `
-      The workout of the day, resolved for your signature: \`times\` × \`seconds\` at \`watts\`, with \`rest_seconds\` at \`rest_watts\` between
-      them. The service has no sets for a workout that is in neither list. Then each step of its file is a row. Without a workout
-      today there is one row with only the type.`,
+      The workout of the day, resolved for your signature: \`times\` × \`seconds\` at \`watts\`, with \`rest_seconds\` at \`rest_watts\` between them.
+      The service has no sets for a workout that is in neither list. Then each step of its file is a row. Without a workout today there is one
+      row with only the type.`,
   },
   {
     name: 'rides_on_their_way',
@@ -157,8 +157,8 @@ export const ACTIVITIES = [
       where a.absent_since is null and a.detail_state <> 'mirrored'
       order by c.name, a.started_at desc nulls last, a.activity_id desc;`,
     reading: `
-      A ride with \`awaiting_samples\` arrives by itself. A ride with \`failed\` has a reason and is retried with growing pauses. No rows
-      mean that everything that the service lists is mirrored.`,
+      A ride with \`awaiting_samples\` arrives by itself. A ride with \`failed\` has a reason and is retried with growing pauses. No rows mean
+      that everything that the service lists is mirrored.`,
   },
   {
     name: 'this_year_so_far',
@@ -168,7 +168,7 @@ export const ACTIVITIES = [
         round(total_elevation_gain) as climbed, round(work_kj) as work_kj, round(xss) as xss
       from training.totals where span = 'season to date' order by account, sport, year;`,
     reading: `
-      Each row is a year, up to the same day of the calendar; the first year begins with your first ride. \`hours\` count only time in
-      motion. With span "month" or "season" the view has each month and whole year.`,
+      Each row is a year, up to the same day of the calendar; the first year begins with your first ride. \`hours\` count only time in motion.
+      With span "month" or "season" the view has each month and whole year.`,
   },
 ]

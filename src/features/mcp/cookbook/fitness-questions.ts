@@ -26,9 +26,9 @@ export const FITNESS = [
       ) b
       order by t.account, at.years desc;`,
     reading: `
-      Higher is fitter: \`ftp_w\`, \`hie_kj\` and \`pp_w\` are the signature (threshold, high intensity energy, peak power). \`training_load\`
-      is the training behind it, and \`best_20_min_w\` is the best mean power over 20 minutes on the bike in the 90 days before. A time
-      before your first ride has no row.`,
+      Higher is fitter: \`ftp_w\`, \`hie_kj\` and \`pp_w\` are the signature (threshold, high intensity energy, peak power). \`training_load\` is the
+      training behind it, and \`best_20_min_w\` is the best mean power over 20 minutes on the bike in the 90 days before. A time before your
+      first ride has no row.`,
   },
   {
     name: 'cost_of_last_week',
@@ -53,9 +53,9 @@ export const FITNESS = [
       ) f on true
       order by d.account, d.week desc;`,
     reading: `
-      The first row is last week, Monday to Sunday; the four rows below are the weeks before. \`xss\` is the week's strain, followed by
-      its three parts. \`form_after\` and \`freshness\` are the service's values after the last ride of the week: far below zero means
-      tired. They are empty in a week without a ride. \`hours\` includes breaks.`,
+      The first row is last week, Monday to Sunday; the four rows below are the weeks before. \`xss\` is the week's strain, followed by its
+      three parts. \`form_after\` and \`freshness\` are the service's values after the last ride of the week: far below zero means tired. They are
+      empty in a week without a ride. \`hours\` includes breaks.`,
   },
   {
     name: 'bests_of_this_season',
@@ -73,8 +73,8 @@ export const FITNESS = [
       where b.span = 'season' and b.duration_s in (5, 60, 300, 1200, 3600)
       group by 1, 2, 3 order by 1, 2, 3;`,
     reading: `
-      A season is a calendar year, and each sport has its own bests. \`change_pct\` is empty if one of the two seasons has no such
-      effort. You can add any of about 60 durations to the list.`,
+      A season is a calendar year, and each sport has its own bests. \`change_pct\` is empty if one of the two seasons has no such effort. You
+      can add any of about 60 durations to the list.`,
   },
   {
     name: 'breakthroughs',
@@ -107,8 +107,8 @@ export const FITNESS = [
       ) z
       order by z.account, z.week desc;`,
     reading: `
-      The columns are minutes on the bike below 55, 75, 90, 105, 120 and 150 % of your threshold on that day, and above. The same view
-      has the heart rate zones, \`hr_z1_s\` to \`hr_z5_s\`.`,
+      The columns are minutes on the bike below 55, 75, 90, 105, 120 and 150 % of your threshold on that day, and above. The same view has the
+      heart rate zones, \`hr_z1_s\` to \`hr_z5_s\`.`,
   },
   {
     name: 'where_above_threshold',
@@ -141,9 +141,9 @@ export const FITNESS = [
       join training.activities a using (activity_id)
       order by i.account, i.near_mpa_s desc, i.day desc, activity_id;`,
     reading: `
-      The answer counts seconds at 90 % or more of the power available at that moment (MPA). Many seconds without a breakthrough mean
-      that you came near your limit but did not exceed it; \`near_breakthrough\` means that the service says so. \`sig_manual\` and
-      \`sig_error\` of \`activities\` show which signatures you set and which the service estimated.`,
+      The answer counts seconds at 90 % or more of the power available at that moment (MPA). Many seconds without a breakthrough mean that you
+      came near your limit but did not exceed it; \`near_breakthrough\` means that the service says so. \`sig_manual\` and \`sig_error\` of
+      \`activities\` show which signatures you set and which the service estimated.`,
   },
   {
     name: 'best_form',
@@ -163,8 +163,8 @@ export const FITNESS = [
       ) d
       order by f.account, f.form desc, f.at desc, f.activity_id desc;`,
     reading: `
-      The rows are the best days of the last 365, by the value that the service reports with each ride: higher is fresher. The last
-      two columns describe the two weeks before.`,
+      The rows are the best days of the last 365, by the value that the service reports with each ride: higher is fresher. The last two
+      columns describe the two weeks before.`,
   },
   {
     name: 'longest_rides',
@@ -181,8 +181,7 @@ export const FITNESS = [
       ) a
       order by c.name, a.elapsed_s desc, a.activity_id;`,
     reading: `
-      Times run from the first sample to the last, with breaks. To rank by distance or strain, order by \`distance\` or \`xss\` in both
-      places.`,
+      Times run from the first sample to the last, with breaks. To rank by distance or strain, order by \`distance\` or \`xss\` in both places.`,
   },
   {
     name: 'gaps_in_the_record',
@@ -201,8 +200,8 @@ export const FITNESS = [
       ) gap
       order by c.name, gap.days desc, gap.first_day desc;`,
     reading: `
-      Each row is a run of days without any activity, longest first. If you know that you rode on such a day, \`musette sync --full\`
-      compares everything with the service.`,
+      Each row is a run of days without any activity, longest first. If you know that you rode on such a day, \`musette sync --full\` compares
+      everything with the service.`,
   },
   {
     name: 'what_recalculation_changed',
@@ -215,9 +214,9 @@ export const FITNESS = [
       order by r.account, r.observed_from desc;`,
     reading: `
       Each row is a recalculation of the history by the service: the same rides, their strain before and after, and the mean of their
-      thresholds. If you save one ride at the service, all later rides change up to the next locked ride. \`first\` is the first ride
-      that changed; \`unchanged\` counts the rides between the first and the last that did not change. \`activity_revisions\` has every
-      change of every ride, with old and new values.`,
+      thresholds. If you save one ride at the service, all later rides change up to the next locked ride. \`first\` is the first ride that
+      changed; \`unchanged\` counts the rides between the first and the last that did not change. \`activity_revisions\` has every change of every
+      ride, with old and new values.`,
   },
   {
     name: 'dropped_file',
@@ -233,7 +232,7 @@ export const FITNESS = [
       ) u
       order by u.account, u.seen_at desc, u.content_id, u.file_name;`,
     reading: `
-      Each row is a file, with the score of its activity. \`took\` is the time from when musette saw the file until its samples were
-      mirrored. \`reason\` says why a file was refused.`,
+      Each row is a file, with the score of its activity. \`took\` is the time from when musette saw the file until its samples were mirrored.
+      \`reason\` says why a file was refused.`,
   },
 ]

@@ -13,9 +13,8 @@ export const RECORDED = [
       where a.absent_since is null
       group by 1, 2 order by 1, 2;`,
     reading: `
-      Replace the two corners of the place, each as longitude and latitude. An index serves both conditions, so the query takes
-      milliseconds. The bounding box of a ride is larger than its track. To be sure that the ride passed the place, check \`lat\` and
-      \`lng\` in its \`samples\`.`,
+      Replace the two corners of the place, each as longitude and latitude. An index serves both conditions, so the query takes milliseconds.
+      The bounding box of a ride is larger than its track. To be sure that the ride passed the place, check \`lat\` and \`lng\` in its \`samples\`.`,
   },
   {
     name: 'recommended_load',
@@ -32,8 +31,8 @@ export const RECORDED = [
       ) w
       order by t.account, w.week desc;`,
     reading: `
-      \`days\` counts only days on which musette polled. A day's recommendation is the first one seen on that day, because it falls
-      after the day's ride. The view \`recommended_load\` has it for each day.`,
+      \`days\` counts only days on which musette polled. A day's recommendation is the first one seen on that day, because it falls after the
+      day's ride. The view \`recommended_load\` has it for each day.`,
   },
   {
     name: 'watts_per_heartbeat',
@@ -51,8 +50,8 @@ export const RECORDED = [
       ) m
       order by c.name, m.month desc;`,
     reading: `
-      The query uses rides of an hour or more. \`watts_per_beat\` is watts divided by heart rate in bpm. \`efficiency\` in \`ride_overview\`
-      is the same with the weighted mean power.`,
+      The query uses rides of an hour or more. \`watts_per_beat\` is watts divided by heart rate in bpm. \`efficiency\` in \`ride_overview\` is the
+      same with the weighted mean power.`,
   },
   {
     name: 'power_after_work',
@@ -74,8 +73,8 @@ export const RECORDED = [
       where k.one is not null
       group by 1, 2 order by 1, 2;`,
     reading: `
-      The answer has the best 1, 5 and 20 minutes that began after this much work, of the last 100 rides with 1,000 kJ or more.
-      \`rides\` counts the rides that continued for at least a minute. Recording gaps count as zero.`,
+      The answer has the best 1, 5 and 20 minutes that began after this much work, of the last 100 rides with 1,000 kJ or more. \`rides\` counts
+      the rides that continued for at least a minute. Recording gaps count as zero.`,
   },
   {
     name: 'fuel_of_long_rides',
@@ -127,8 +126,8 @@ export const RECORDED = [
       ) newest using (activity_id)
       order by l.account, l.lap;`,
     reading: `
-      The rows are the laps of the newest ride whose FIT file musette has. Sensors and their batteries are in \`fit_devices\`; values
-      from apps are in \`fit_field_values\`.`,
+      The rows are the laps of the newest ride whose FIT file musette has. Sensors and their batteries are in \`fit_devices\`; values from apps
+      are in \`fit_field_values\`.`,
   },
   {
     name: 'heat',
@@ -147,9 +146,8 @@ export const RECORDED = [
       where f.started_at >= training.start_of_day(t.day - 364, t.timezone)
       group by 1, 2 order by 1, 2;`,
     reading: `
-      Each row counts the seconds of pedalling in the last year at one temperature of the head unit, in steps of 5 °C.
-      \`watts_per_beat\` is watts divided by heart rate in bpm. There is about one record a second. Only rides whose FIT file musette
-      has have a temperature.`,
+      Each row counts the seconds of pedalling in the last year at one temperature of the head unit, in steps of 5 °C. \`watts_per_beat\` is
+      watts divided by heart rate in bpm. There is about one record a second. Only rides whose FIT file musette has have a temperature.`,
   },
   {
     name: 'balance',
@@ -168,8 +166,8 @@ export const RECORDED = [
       where f.started_at >= training.start_of_day(t.day - 364, t.timezone)
       group by 1, 2 order by 1, 2;`,
     reading: `
-      Each row is a half hour of the ride, over the last year, with the right leg's share in seconds with power. A \`right_power_pct\`
-      of 50 is even. Pedals that do not report which leg they measured are left out.`,
+      Each row is a half hour of the ride, over the last year, with the right leg's share in seconds with power. A \`right_power_pct\` of 50 is
+      even. Pedals that do not report which leg they measured are left out.`,
   },
   {
     name: 'endurance',
@@ -182,8 +180,8 @@ export const RECORDED = [
       where r.moving_s >= 3600 and r.intensity < 0.85 and r.decoupling_pct is not null and r.day > t.day - 365
       group by 1, 2 order by 1, 2 desc;`,
     reading: `
-      The rows are rides of an hour or more below 85 % of threshold, in the last year. \`decoupling_pct\` is how much the watts per
-      heartbeat fell from the first half to the second: less is better, and below 5 is steady. The definitions are in \`ride_measures\`.`,
+      The rows are rides of an hour or more below 85 % of threshold, in the last year. \`decoupling_pct\` is how much the watts per heartbeat
+      fell from the first half to the second: less is better, and below 5 is steady. The definitions are in \`ride_measures\`.`,
   },
   {
     name: 'climbs',
@@ -221,9 +219,9 @@ export const RECORDED = [
       select s.account, a.started_at_local::date as day, a.name, s.beats, round(s.hr) as hr, training.round(s.rmssd_ms, 1) as rmssd_ms
       from calmest s join training.activities a using (activity_id) order by s.account, a.started_at desc nulls last, activity_id desc limit 20;`,
     reading: `
-      The query takes the two minutes with the lowest heart rate of each activity of the last 90 days with R-R intervals. \`rmssd_ms\`
-      is the root mean square of the differences between successive intervals, in ms. Differences of more than a fifth are left out,
-      because they are beats that the sensor missed. The value says most at rest: record a few minutes sitting still.`,
+      The query takes the two minutes with the lowest heart rate of each activity of the last 90 days with R-R intervals. \`rmssd_ms\` is the
+      root mean square of the differences between successive intervals, in ms. Differences of more than a fifth are left out, because they are
+      beats that the sensor missed. The value says most at rest: record a few minutes sitting still.`,
   },
   {
     name: 'same_route',
@@ -250,8 +248,7 @@ export const RECORDED = [
       cross join lateral training.form_on(t.day + ahead, '[]', t.account_id) r
       order by t.account, day;`,
     reading: `
-      The form at the end of each day, derived with constants that were fitted to your rides (\`form_constants\`). The plan repeats
-      today's recommended load on each day. To use your own plan, replace it, for example by \`[{"day": "2030-05-01", "low": 60,
-      "high": 4}]\`.`,
+      The form at the end of each day, derived with constants that were fitted to your rides (\`form_constants\`). The plan repeats today's
+      recommended load on each day. To use your own plan, replace it, for example by \`[{"day": "2030-05-01", "low": 60, "high": 4}]\`.`,
   },
 ]
