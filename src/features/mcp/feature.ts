@@ -4,11 +4,11 @@ import { defineVerb, option } from '../../program/frame/verb.ts'
 
 const mcpVerb = defineVerb({
   name: 'mcp',
-  description: 'answer an assistant on standard input and output (Model Context Protocol); it only reads',
-  options: { account: option('--account <name>', 'the database shows this account alone') },
+  description: 'answer an assistant on standard input and output (Model Context Protocol, read-only)',
+  options: { account: option('--account <name>', 'show only the rows of this account') },
   help: {
     notes: [
-      'An assistant starts this command itself; docs/assistants.md has the lines to paste. It ends when its input ends. A daemon answers the same at /mcp of its web surface.',
+      'An assistant starts this command itself; docs/assistants.md has the lines to paste. The command ends when its input ends. A daemon serves the same tools at /mcp.',
     ],
     settings: [...DATABASE, 'MUSETTE_READER_URL'],
     exits: ASKS,

@@ -13,37 +13,37 @@ import { type Field, ResultTooLarge, type Row } from '../../program/query/statem
 type GuardedStatement = {
   text: string
   values?: readonly unknown[]
-  /** more rows are left out; undefined: the limit of the reader */
+  /** maximum number of rows returned; undefined: the reader's limit */
   maxRows?: number
-  /** the schemas of names without one, instead of training */
+  /** the search path; undefined: training */
   searchPath?: string
-  /** `current_date` and instants use the rider's zone; for riders in several zones UTC */
+  /** uses the rider's time zone for `current_date` and timestamptz; UTC if the riders are in several zones */
   inRidersZone?: boolean
 }
 
-/** `cut` names the limit that left rows out. A statement without rows has no fields. */
+/** `cut` names the limit that was reached, if any. A statement that returns no rows, such as SET, has no fields. */
 export type GuardedAnswer = { fields: readonly Field[]; rows: Row[]; cut: 'rows' | 'bytes' | undefined }
 
 export type GuardedReader = {
   /**
-   * Runs one statement that anybody may have written, and returns the beginning of its result. Throws ConfigError
-   * `sql_rejected` with Postgres's message, TransientError `query_timed_out`, the store's errors, those of
-   * makeReadingSessions, and the signal's reason after an abort.
+   * Runs one untrusted statement and returns its result up to the limits. Throws ConfigError `sql_rejected` with Postgres's message,
+   * TransientError `query_timed_out` or `queries_busy`, the errors of the store and of makeReadingSessions, and the signal's reason
+   * after an abort.
    */
   read(statement: GuardedStatement, signal?: AbortSignal): Promise<GuardedAnswer>
 }
 
-/** Of 60 connections of the embedded server, and of the memory and processors of a small machine. */
+/** Limits of a statement, and how many run at a time: the embedded server has 60 connections, and the machine may be small. */
 const LIMITS = { timeoutMs: 20 * SECOND, maxRows: 2_000, maxBytes: 1_000_000, concurrency: 4 }
-/** After this the connection of a statement that was stopped is ended at the server: a block of code can ignore that it is cancelled. */
+/** How long a cancelled statement may take to stop before its server process is terminated, because a code block can ignore a cancel. */
 const STOP_WITHIN_MS = SECOND
-/** Statements that wait for one of the places; more are refused. */
+/** Maximum number of waiting statements; further statements are refused. */
 const MAX_WAITING = 32
 
 /**
- * Makes a reader for statements of assistants. Each statement has a session of its own (see makeReadingSessions); afterwards its
- * transaction is rolled back and its connection closed, so that no lock, setting or prepared statement remains. Nothing is
- * opened before the first statement. `find` is called for the place of the database until it was found once.
+ * Makes a reader for the statements of assistants. Each statement gets its own session (see makeReadingSessions). Afterwards the reader rolls
+ * back the transaction and closes the connection, so that no lock, setting or prepared statement remains. Connects only when the first
+ * statement comes. Calls `find` for the database's address until `find` succeeds once.
  */
 export function makeGuardedReader(
   deps: { log: Logger; find: () => Promise<ReadingPlace> },
@@ -57,7 +57,7 @@ export function makeGuardedReader(
   return {
     async read(statement, signal) {
       if (pending >= all.concurrency + MAX_WAITING) {
-        const message = 'too many statements wait already; ask again when they have ended'
+        const message = 'too many statements are waiting; try again later'
         throw new TransientError('queries_busy', message)
       }
       pending += 1
@@ -105,7 +105,7 @@ async function readIn(
   }
 }
 
-/** Resolves to true when a statement that was stopped has not ended in time, and to false when it is done. */
+/** Resolves to true if a cancelled statement has not ended in time, and to false once the statement is done. */
 async function endWhenIgnored(stopped: AbortSignal, done: AbortSignal): Promise<boolean> {
   const isDone = () => false
   if (!stopped.aborted) await once(stopped, 'abort', { signal: done }).catch(isDone)
@@ -133,10 +133,13 @@ async function collect(
   try {
     for await (const part of parts) {
       if (part.kind === 'copied')
-        throw new ConfigError('sql_rejected', 'SQL: COPY is not possible here; use SELECT')
-      // The numbers of a plan come from the rows of all accounts.
+        throw new ConfigError('sql_rejected', 'SQL: COPY is not allowed here; use SELECT')
+      // A query plan reveals row counts of the other accounts.
       if (noPlans && part.kind === 'fields' && part.fields[0]?.name === 'QUERY PLAN')
-        throw new ConfigError('sql_rejected', 'SQL: EXPLAIN is not possible for one account; use SELECT')
+        throw new ConfigError(
+          'sql_rejected',
+          'SQL: EXPLAIN is not allowed if only one account may be read; use SELECT',
+        )
       if (part.kind === 'fields') answer.fields = part.fields
       if (part.kind === 'rows') for (const row of part.rows) answer.rows.push(row)
       if (answer.rows.length <= maxRows) continue
@@ -151,7 +154,7 @@ async function collect(
   return answer
 }
 
-/** Ends the server's process of a session: by the owner, or else by the same login, which may end its own processes. */
+/** Terminates a session's server process: as the owner or, if that fails, as the session's login, which may terminate its own processes. */
 async function terminate({ endedBy, serverPid }: ReadingSession): Promise<void> {
   for (const connectionString of endedBy) {
     const config = { connectionString, connectionTimeoutMillis: 5 * SECOND }
@@ -159,7 +162,7 @@ async function terminate({ endedBy, serverPid }: ReadingSession): Promise<void> 
       await withClient(config, (client) => client.query('select pg_terminate_backend($1)', [serverPid]))
       return
     } catch {
-      // The next one is tried. The time limit also holds, unless a block of code ignores it.
+      // Tries the next login. The statement timeout also applies, unless a code block ignores it.
     }
   }
 }
@@ -168,7 +171,7 @@ function rejected(error: unknown, { input, deadline }: { input: Input; deadline:
   if (input.signal?.aborted) return input.signal.reason
   const isPostgres = error instanceof pg.DatabaseError
   if (deadline.isOver() || (isPostgres && error.code === CANCELLED)) {
-    const message = `the statement took longer than ${input.limits.timeoutMs / SECOND} s and was stopped; read less: a shorter span of days, one activity, or a view such as daily_load in place of samples`
+    const message = `the statement took longer than ${input.limits.timeoutMs / SECOND} s and was cancelled; read fewer days, one activity, or a view such as daily_load instead of samples`
     return new TransientError('query_timed_out', message)
   }
   if (error instanceof ConfigError || isAbort(error, input.signal)) return error

@@ -8,14 +8,14 @@ import { type McpDeps, makeServerFactory } from './server.ts'
 
 type Handler = ReturnType<typeof createMcpHandler>
 
-/** Handlers of single accounts that are kept; each holds the login that it has found. */
+/** Maximum number of cached handlers, one for each account; each handler keeps its database login. */
 const MAX_HANDLERS = 20
 const SESSION = 'mcp-session-id'
 
 /**
- * Makes the streamable HTTP server. It keeps no sessions: each request gets an instance of its own, so that a restart of the
- * daemon is not noticed. A session id is given out only so that a later `notifications/cancelled` finds the call that it
- * cancels. With `?account=NAME` in the address the database shows that account alone.
+ * Makes the streamable HTTP server. It is stateless: each request gets its own instance, so clients do not notice a restart of the daemon.
+ * It issues a session id only so that a later `notifications/cancelled` finds the call to cancel. With `?account=NAME` in the URL, a
+ * request reads only the rows of that account.
  */
 export function httpServer(
   { log }: Pick<McpDeps, 'log'>,
@@ -36,9 +36,9 @@ export function httpServer(
   }
 
   return {
-    /** Answers one request with the body `text`. `closed` aborts when the connection closes, which cancels its calls. */
+    /** Answers one request with the body `text`. `closed` aborts when the connection closes and cancels the request's calls. */
     async fetch(request: Request, text: string | undefined, closed: AbortSignal): Promise<Response> {
-      // A request without the header is of the version before it was required.
+      // Only clients of the version with batches omit the header; later versions require it.
       const judged =
         text === undefined
           ? undefined
@@ -53,7 +53,7 @@ export function httpServer(
       const stop = joinSignals([closed])
       for (const key of keys) running.set(key, stop)
       const stoppable = new Request(request, { signal: stop.signal })
-      // A request that is collected as garbage takes its signal with it, although others listen to that.
+      // If the request were garbage-collected, its signal would never abort, although the calls listen to it.
       open.add(stoppable)
       closed.addEventListener('abort', () => {
         open.delete(stoppable)

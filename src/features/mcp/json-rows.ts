@@ -1,13 +1,13 @@
 import type { Field } from '../../program/query/statement.ts'
 import type { GuardedAnswer, GuardedReader } from './guarded-reader.ts'
 
-/** A value as JSON has it. Numbers that JavaScript would round are texts. */
+/** A JSON value. Numbers that JavaScript would round are strings. */
 type Value = string | number | boolean | null | object
 
 /** Runs one statement with its parameters and returns its rows as objects. */
 export type Query = (text: string, values?: readonly unknown[]) => Promise<Array<Record<string, unknown>>>
 
-/** Makes the query of one call: its statements end when the call is cancelled. */
+/** Makes the query function of one call; cancelling the call cancels its statements. */
 export function makeQuery(reader: GuardedReader, signal: AbortSignal, searchPath?: string): Query {
   return async (text, values = []) => {
     const answer = await reader.read({ text, values, ...(searchPath && { searchPath }) }, signal)
@@ -27,12 +27,12 @@ function parseValue(field: Field | undefined, text: string | null): Value {
   if (field?.form === 'boolean') return text === 't'
   if (field?.form === 'json') return JSON.parse(text) as Value
   if (field?.form === 'number') return numberOf(text)
-  // Fifteen digits always fit into a double.
+  // A double represents up to 15 digits exactly.
   const isExact = /^-?\d+(\.\d+)?$/.test(text) && text.replace(/\D/g, '').length <= 15
   return field?.form === 'digits' && isExact ? numberOf(text) : text
 }
 
-/** JSON has no infinity and no NaN. */
+/** Parses a number; returns the text for infinity and NaN, which JSON lacks. */
 function numberOf(text: string): number | string {
   const number = Number(text)
   return Number.isFinite(number) ? number : text

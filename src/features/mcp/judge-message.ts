@@ -6,34 +6,35 @@ import {
 } from '@modelcontextprotocol/server'
 import { isObject, parseIfJson } from '../../kit/json.ts'
 
-/** The answer of JSON-RPC to a message that is not a request; `id` is null where the request has none that can be read. */
+/** The JSON-RPC error response to an invalid message; `id` is null if the message has no readable id. */
 export type Refusal = {
   jsonrpc: '2.0'
   id: string | number | null
   error: { code: number; message: string }
 }
 
-/** What a client sent, as JSON and as messages: those that the SDK takes, and the answers to those that it does not. */
+/** A parsed text: its JSON, the messages for the SDK, and the error responses to the invalid messages. */
 type Judged = { json?: unknown; messages: unknown[]; refusals: Refusal[] }
 
-/** The only version of the protocol that has batches (its changelog of 2025-06-18). */
+/** The only protocol version with batches; 2025-06-18 removed them (see its changelog). */
 export const VERSION_WITH_BATCHES = '2025-03-26'
 
 /**
- * Judges a text that should be a message of JSON-RPC, or a batch of them where `version`, that of the protocol, has batches. What is
- * neither a request nor a notification nor an answer is refused; a notification or an answer of a wrong form is dropped.
+ * Parses a text as a JSON-RPC message, or as a batch if the protocol `version` has batches. Refuses whatever is not a request, notification
+ * or response; drops malformed notifications and responses, because JSON-RPC does not answer them.
  */
 export function judgeText(text: string, version: string | undefined): Judged {
   const json = parseIfJson(text)
   if (json === undefined)
-    return refused(ProtocolErrorCode.ParseError, 'this is not JSON; send one message of JSON-RPC 2.0')
+    return refused(ProtocolErrorCode.ParseError, 'the message is not JSON; send one JSON-RPC 2.0 message')
   if (!Array.isArray(json)) return { json, ...judgeMessage(json) }
   if (version !== VERSION_WITH_BATCHES)
     return refused(
       ProtocolErrorCode.InvalidRequest,
-      `a batch is refused: only version ${VERSION_WITH_BATCHES} of the protocol has batches; send each message by itself`,
+      `only protocol version ${VERSION_WITH_BATCHES} has batches; send each message by itself`,
     )
-  if (json.length === 0) return refused(ProtocolErrorCode.InvalidRequest, 'a batch needs a message')
+  if (json.length === 0)
+    return refused(ProtocolErrorCode.InvalidRequest, 'the batch is empty; send at least one message')
   const judged = json.map(judgeMessage)
   return {
     json,
@@ -42,7 +43,7 @@ export function judgeText(text: string, version: string | undefined): Judged {
   }
 }
 
-/** Makes the answer to a message that is not a request. */
+/** Makes the error response to an invalid message. */
 export function makeRefusal(code: number, message: string, id: Refusal['id'] = null): Refusal {
   return { jsonrpc: '2.0', id, error: { code, message } }
 }
@@ -52,9 +53,13 @@ function refused(code: number, message: string, id?: Refusal['id']): Judged {
 }
 
 function judgeMessage(message: unknown): Judged {
-  // Every list is sent whole, so no cursor was ever given out.
+  // Every list fits in one response, so the server never issues a cursor.
   if (isJSONRPCRequest(message) && message.method.endsWith('/list') && message.params?.cursor !== undefined)
-    return refused(ProtocolErrorCode.InvalidParams, 'there is no such cursor; ask without one', message.id)
+    return refused(
+      ProtocolErrorCode.InvalidParams,
+      'unknown cursor; send the request without a cursor',
+      message.id,
+    )
   if (isJSONRPCRequest(message) || isJSONRPCNotification(message) || isJSONRPCResponse(message))
     return { messages: [message], refusals: [] }
   const refusal = refusalOf(message)
@@ -63,19 +68,15 @@ function judgeMessage(message: unknown): Judged {
 
 function refusalOf(message: unknown): Refusal | undefined {
   if (!isObject(message))
-    return makeRefusal(ProtocolErrorCode.InvalidRequest, 'a message of JSON-RPC 2.0 is an object')
+    return makeRefusal(ProtocolErrorCode.InvalidRequest, 'a JSON-RPC 2.0 message must be an object')
   const { params, ...rest }: { id?: unknown; params?: unknown } = message
   const isAnswer = !('method' in message) && ('result' in message || 'error' in message)
   const isNotification = 'method' in message && !('id' in message)
   if (isAnswer || isNotification) return undefined
   const id = typeof rest.id === 'string' || typeof rest.id === 'number' ? rest.id : null
   if (params !== undefined && isJSONRPCRequest(rest))
-    return makeRefusal(
-      ProtocolErrorCode.InvalidParams,
-      'params must be an object, and _meta in it one, too',
-      id,
-    )
+    return makeRefusal(ProtocolErrorCode.InvalidParams, 'params must be an object; so must params._meta', id)
   const form =
-    'a request of JSON-RPC 2.0 has jsonrpc "2.0", an id that is a text or an integer, a method that is a text, params, and nothing else'
+    'a JSON-RPC 2.0 request has only these members: jsonrpc "2.0", id (a string or an integer), method (a string) and params'
   return makeRefusal(ProtocolErrorCode.InvalidRequest, form, id)
 }

@@ -3,14 +3,14 @@ import type { WebParts } from '../../program/frame/define-feature.ts'
 import { loadLogins, loginOptions } from '../../program/query/reading-session.ts'
 import { makeGuardedReader } from './guarded-reader.ts'
 
-/** Questions are short; a long statement has some 10 kB. */
+/** Maximum size of a request: even a long statement is only about 10 kB. */
 const MAX_BODY_BYTES = 256 * 1024
-/** These headers carry the authentication, which the web server has checked. */
+/** Authentication headers, which the SDK must not see; the web server has already checked them. */
 const KEPT_BACK: ReadonlySet<string> = new Set(['authorization', 'cookie', 'x-musette-key'])
 
 /**
- * Adds `/mcp`, the streamable HTTP of the Model Context Protocol. A closed connection cancels its running call. It is loaded before
- * the server listens, because an upgrade may replace the program's files while the daemon runs.
+ * Adds `/mcp`, the Model Context Protocol over streamable HTTP. Closing a connection cancels its running call. Loads its modules before the
+ * server listens, because an upgrade may replace the program's files while the daemon runs.
  */
 export async function registerAssistants(
   server: FastifyInstance,
@@ -25,7 +25,7 @@ export async function registerAssistants(
   server.addHook('onReady', async () => void (await made))
   server.addHook('onClose', async () => (await made).close())
   await server.register(async (scope) => {
-    // The protocol has an answer to invalid JSON.
+    // Keeps the body as text, because the protocol defines the response to invalid JSON.
     scope.addContentTypeParser(
       'application/json',
       { parseAs: 'string' },
@@ -33,7 +33,7 @@ export async function registerAssistants(
     )
     scope.route({
       method: ['GET', 'HEAD', 'POST', 'DELETE'],
-      // fastify's own HEAD cannot measure a Response.
+      // fastify's own HEAD handler cannot determine the length of a Response.
       exposeHeadRoute: false,
       url: '/mcp',
       bodyLimit: MAX_BODY_BYTES,
@@ -51,7 +51,7 @@ export async function registerAssistants(
 function toWebRequest({ headers, url, method }: FastifyRequest): Request {
   const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !KEPT_BACK.has(name))
   const texts = kept.map(([name, value]): [string, string] => [name, String(value)])
-  // The library does not know HEAD, which is a GET whose answer has no body.
+  // The SDK does not support HEAD, which is a GET whose response has no body.
   return new Request(new URL(url, 'http://localhost'), {
     method: method === 'HEAD' ? 'GET' : method,
     headers: texts,

@@ -1,8 +1,8 @@
 import type { Query } from './json-rows.ts'
 
 /**
- * Describes schema `training` as Markdown, from the comments of the database; `origin` is a paragraph about the text itself.
- * The query must run with nothing but pg_catalog on the search path: then Postgres writes every name with its schema.
+ * Describes schema `training` as Markdown, from the database's comments; `origin` is a paragraph about the text itself.
+ * The query must run with only pg_catalog on the search path, so that Postgres qualifies every name with its schema.
  */
 export async function describeSchema(query: Query, origin: string): Promise<string> {
   const [found] = await query(DESCRIBED)
@@ -12,12 +12,12 @@ export async function describeSchema(query: Query, origin: string): Promise<stri
   return `${['# The schema `training`', ...parts].join('\n\n')}\n`
 }
 
-/** A bar ends a table's cell; an angle bracket or a star begins something else. */
+/** Escapes Markdown: a bar ends a table cell, an angle bracket begins HTML, and a star begins emphasis. */
 const escaped = (text: string) =>
   `regexp_replace(regexp_replace(${text}, '[|<>*]', '\\\\\\&', 'g'), '\\s*\\n\\s*', ' ', 'g')`
 
-// Tables first, then views, by name. Of a view's columns Postgres does not say whether they can be NULL. Constraints that only repeat
-// NOT NULL are left out: Postgres 18 lists them, older ones do not. An index that stands behind a constraint is shown by that.
+// Tables first, then views, each by name. For the columns of views, Postgres does not report whether they can be NULL. NOT NULL constraints
+// are left out because only Postgres 18 and later list them. An index that belongs to a constraint is left out.
 const DESCRIBED = `
   with relation as (
     select c.oid, c.relname as name, c.relkind in ('r', 'p') as is_table, coalesce(obj_description(c.oid, 'pg_class'), '') as comment

@@ -26,7 +26,7 @@ const TOOLS: readonly Tool[] = [
   runQuery,
 ]
 
-const INSTRUCTIONS = `The mirror of a rider's training history, read-only, in Postgres. Units stand in names of fields (_w, _s, _kg, _kj) or in what_is_here; days are local to the activity; null is unknown. ${ABOUT_TEXTS}`
+const INSTRUCTIONS = `A read-only mirror of a rider's training history in Postgres. Units are in field names (_w, _s, _kg, _kj) or in what_is_here; days are local to the activity; null means unknown. ${ABOUT_TEXTS}`
 
 const SCHEMA_URI = 'musette://schema.md'
 const SCHEMA_ORIGIN = 'Every table, view and column of the mirror, from the comments in the database.'
@@ -34,8 +34,8 @@ const SCHEMA_ORIGIN = 'Every table, view and column of the mirror, from the comm
 export type McpDeps = { log: Logger; reader: GuardedReader }
 
 /**
- * Makes the factory of the server's instances, one for each connection or HTTP request: seven tools, the questions of the
- * cookbook as prompts, and the data dictionary as a resource. Everything is read from Postgres through the guarded reader.
+ * Makes the factory of server instances, one for each connection or HTTP request. A server has seven tools, the questions of the cookbook
+ * as prompts, and the data dictionary as a resource. All data comes from Postgres through the guarded reader.
  */
 export function makeServerFactory(deps: McpDeps): McpServerFactory {
   return ({ requestInfo }) => {
@@ -76,7 +76,7 @@ function addTool(server: McpServer, tool: Tool, { reader, log, requestSignal }: 
           return makeFailed(error.message)
         }
         log.error({ error, tool: name }, 'mcp: a call failed')
-        return makeFailure('musette could not answer; its log says why.')
+        return makeFailure('musette failed to answer; the cause is in its log.')
       } finally {
         joined.clear()
       }
@@ -84,9 +84,9 @@ function addTool(server: McpServer, tool: Tool, { reader, log, requestSignal }: 
   )
 }
 
-/** Refuses what every tool would answer with nothing: a span that ends before it begins, an account that does not exist. */
+/** Returns a failure if every tool would find nothing: the span ends before it begins, or the account does not exist. */
 async function refuse(query: Query, { account, from, to }: { account?: string; from?: string; to?: string }) {
-  if (from && to && from > to) return makeFailure(`from ${from} is after to ${to}; exchange them.`)
+  if (from && to && from > to) return makeFailure(`from ${from} is after to ${to}; swap them.`)
   if (account === undefined) return undefined
   const names = (await query('select name from training.accounts order by 1')).map(({ name }) => name)
   return names.includes(account) ? undefined : makeUnknown(`account "${account}"`, names)
@@ -95,7 +95,7 @@ async function refuse(query: Query, { account, from, to }: { account?: string; f
 function addPrompt(server: McpServer, { name, question, sql, reading }: Recipe): void {
   const text = `${question}
 
-Answer with this query of the cookbook, by the tool run_query. Put the name of the activity that is meant, or another span of days, in the place of those in it. Each row has the name of its account; with several riders say whose each answer is.
+Answer with this query from the cookbook; run it with the tool run_query. Replace the activity name or the span of days in it by those that the person means. Each row names its account; if there are several riders, say whose answer each row is.
 
 ${sql}
 

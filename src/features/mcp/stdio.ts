@@ -13,13 +13,13 @@ import { makeGuardedReader } from './guarded-reader.ts'
 import { judgeText, makeRefusal, type Refusal } from './judge-message.ts'
 import { makeServerFactory } from './server.ts'
 
-/** Larger ones break the connection in the SDK; those over HTTP are smaller by far. */
+/** Maximum size of a message: the SDK drops the connection at twice this size. */
 const MAX_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE / 2
 const NEWLINE = 10
 
 /**
- * Serves one client on standard input and output, until the input ends or the signal aborts; running calls are cancelled. `account` is
- * the only account that can be read; undefined: all of them.
+ * Serves one client on standard input and output until the input ends or the signal aborts, then cancels running calls. `account` is
+ * the only account that the client can read; undefined: all accounts.
  */
 export async function serveStandardStreams(
   { config, log }: { config: Config; log: Logger },
@@ -36,7 +36,7 @@ export async function serveStandardStreams(
     return { ...loginOptions(config), connectionString: (await opening).url, account }
   }
   const reader = makeGuardedReader({ log, find })
-  const notUnderstood = (reason: string) => log.warn({ reason }, 'mcp: a message was not understood')
+  const notUnderstood = (reason: string) => log.warn({ reason }, 'mcp: received an invalid message')
   const onerror = (error: Error) => notUnderstood(errorLine(error))
   const refuse = (refusal: Refusal) => {
     notUnderstood(refusal.error.message)
@@ -54,15 +54,15 @@ export async function serveStandardStreams(
     stop.abort()
     stop.clear()
     await connection.close()
-    // Also ends standard input, which would keep the process running.
+    // Also closes standard input, which would keep the process running.
     input.destroy()
     await (await database?.catch(() => undefined))?.close()
   }
 }
 
 /**
- * Returns a stream that takes lines and passes on those that are messages, because the SDK answers to no others. `refuse` gets the
- * answers to the others. The messages of a batch go on one by one, and so do their answers.
+ * Returns a stream that reads lines and passes on the valid messages, because the SDK does not answer invalid ones. Calls `refuse` with
+ * the error response to each invalid message. Passes on the messages of a batch one by one; each gets a separate response.
  */
 function judgeStream(refuse: (refusal: Refusal) => void): Transform {
   let held: Buffer[] = []
@@ -70,7 +70,7 @@ function judgeStream(refuse: (refusal: Refusal) => void): Transform {
   let version: string | undefined
   const hold = (bytes: Buffer) => {
     size += bytes.length
-    // The rest of a line that is too large is not kept.
+    // Discards a line that is too large, so that memory stays bounded.
     if (size <= MAX_BYTES) held.push(bytes)
     else held = []
   }
@@ -79,7 +79,7 @@ function judgeStream(refuse: (refusal: Refusal) => void): Transform {
     const isTooLarge = size > MAX_BYTES
     held = []
     size = 0
-    const tooLarge = `a message has at most ${formatBytes(MAX_BYTES)}`
+    const tooLarge = `the message is larger than ${formatBytes(MAX_BYTES)}`
     if (isTooLarge) return refuse(makeRefusal(ProtocolErrorCode.InvalidRequest, tooLarge))
     if (text.trim() === '') return
     const { messages, refusals } = judgeText(text, version)
@@ -107,7 +107,7 @@ function judgeStream(refuse: (refusal: Refusal) => void): Transform {
   })
 }
 
-/** Returns the version of the protocol that a client asks for; the SDK takes the one with batches. */
+/** Returns the protocol version that an `initialize` message requests; undefined for any other message. */
 function requestedVersion(message: unknown): string | undefined {
   const { method, params } = message as { method?: unknown; params?: { protocolVersion?: unknown } }
   const version = method === 'initialize' ? params?.protocolVersion : undefined

@@ -21,7 +21,7 @@ afterAll(async () => {
   await database?.close()
 })
 
-/** Each table that questions rank rows of: what a second row with the same values has besides. */
+/** Each table whose rows a question ranks, and the values in which the copy of a row differs from the row. */
 const TWINS = [
   [
     'activities',
@@ -47,14 +47,14 @@ const BACKWARDS: Record<string, string> = {
   training_info: 'observed_at desc',
 }
 
-/** Numbers by value, texts as they are. */
+/** Converts numeric texts to numbers, so that they compare by value. */
 function comparable(value: unknown): unknown {
   if (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)) return Number(value)
   return value === 't' || value === 'f' ? value === 't' : value
 }
 
 describe('each question of the cookbook', () => {
-  it('is a prompt whose query has the answer of musette sql', async () => {
+  it('is a prompt whose query gives the same answer as musette sql', async () => {
     const client = await connectClient('http', database.url)
     const queries = await openQueries({ connectionString: database.url, write: false })
     onTestFinished(() => queries.close())
@@ -74,7 +74,7 @@ describe('each question of the cookbook', () => {
     }
   }, 120_000)
 
-  it('has the same answer in any order of rows, also with equal rides, forms and files', async () => {
+  it('has the same answer in any order of rows, even with equal rides', async () => {
     const client = await connect(database.url)
     onTestFinished(() => client.end())
     const answerAll = async () => {
@@ -93,7 +93,7 @@ describe('each question of the cookbook', () => {
        select (jsonb_populate_record(o, jsonb_build_object('activity_id', o.activity_id + 100000, 'power', o.power + 9))).*
        from training.samples o join training.activities a using (activity_id) where a.name in ('Long Saturday', 'Hill repeats')`,
     )
-    // The pending checks of foreign keys would forbid to cluster.
+    // Postgres refuses CLUSTER while foreign key checks are pending.
     await client.query('set constraints all immediate')
     const answers = await answerAll()
     for (const table of [...TWINS.map(([name]) => name), 'training_info']) {
@@ -111,10 +111,10 @@ describe('each question of the cookbook', () => {
   }, 120_000)
 })
 
-/** The rider of the cookbook, and one of another history with rides of the same names, paths and starts. */
+/** The cookbook's rider, and a rider with another history whose rides have the same names, paths and starts. */
 const ACCOUNTS = ['default', 'partner']
 
-/** Asks all of a mirror of both accounts, or of one that has only the account of that name. */
+/** Runs all questions in a mirror of both accounts or, with `only`, in a mirror of just that account. */
 const askAll = (questions: readonly string[], only?: string) =>
   withClient({ connectionString: database.url }, async (client) => {
     await client.query('begin')
@@ -124,7 +124,7 @@ const askAll = (questions: readonly string[], only?: string) =>
     return answers
   })
 
-describe('in a mirror of two accounts', () => {
+describe('in a mirror of two accounts,', () => {
   beforeAll(async () => {
     const folder = await openTempDir('two-accounts')
     const place = { databaseUrl: database.url, dataDir: folder.path }
@@ -132,7 +132,7 @@ describe('in a mirror of two accounts', () => {
     await folder.close()
   }, MIRRORING_MS)
 
-  it('each question of the cookbook gives for each account the answer of a mirror of that account alone', async () => {
+  it('each question of the cookbook answers each account as if it were the only account', async () => {
     const questions = COOKBOOK.map(({ sql }) => sql)
     const together = await askAll(questions)
     for (const account of ACCOUNTS) {
@@ -157,7 +157,7 @@ describe('in a mirror of two accounts', () => {
     }
   })
 
-  it('each answer of a tool names the account, and equals the answer for that account alone', async () => {
+  it('each tool names the account of each row and answers as for that account alone', async () => {
     const client = await connectClient('http', database.url)
     const { tools } = await client.listTools()
     const ofAccounts = tools.filter(
@@ -179,9 +179,9 @@ describe('in a mirror of two accounts', () => {
     }
   }, 60_000)
 
-  it('the tool for one activity asks for the account when several have that activity', async () => {
+  it('get_activity asks for the account if several accounts have the activity', async () => {
     const client = await connectClient('http', database.url)
-    const text = 'The accounts default, partner have an activity of that key; name one as account.'
+    const text = 'The accounts default, partner have an activity with that key; name one as account.'
     const ask = (more: object) => callTool(client, 'get_activity', { activity: 'june20250628', ...more })
     expect(await ask({})).toMatchObject({ isError: true, text })
     for (const account of ACCOUNTS)

@@ -19,7 +19,7 @@ const initialize = (protocolVersion: string) => ({
   params: { protocolVersion, capabilities: {}, clientInfo: { name: 'a test', version: '1' } },
 })
 
-/** What a client sends in the place of a request, and the code and the id of the answer. */
+/** Invalid messages, and the code and id of the error response. */
 const REFUSED = readTable(`
 no JSON | this is no message | PARSE | null
 params that are null | {"jsonrpc":"2.0","id":3,"method":"ping","params":null} | PARAMS | 3
@@ -29,7 +29,7 @@ no version of JSON-RPC | {"id":3,"method":"ping"} | REQUEST | 3
 an id that is an object | {"jsonrpc":"2.0","id":{},"method":"ping"} | REQUEST | null
 an empty batch | [] | REQUEST | null`)
 
-/** Notifications, also those that nobody understands, and answers to requests that were never made. */
+/** Messages that get no response: notifications, even unknown or malformed, responses to requests never made, and blank lines. */
 const UNANSWERED = [
   '{"jsonrpc":"2.0","method":"notifications/initialized"}',
   '{"jsonrpc":"2.0","method":"notifications/unknown"}',
@@ -41,7 +41,7 @@ const UNANSWERED = [
 
 const database = openForAll(openTestDatabase)
 
-/** Writes lines to `musette mcp`, the last one without an end, and returns its answers but that to `initialize`. */
+/** Writes lines to `musette mcp` and returns its responses, except the response to `initialize`. */
 async function exchange(lines: readonly string[], version: string): Promise<Answer[]> {
   const { stdout } = await runNode([distPath('main.js'), 'mcp'], {
     env: { DATABASE_URL: database.url },
@@ -60,8 +60,8 @@ const pong = (id: number) => ({ jsonrpc: '2.0', id, result: {} })
 const BATCH = JSON.stringify([ping(1), ping(2)])
 const ALONE = expect.objectContaining({ message: expect.stringContaining('send each message by itself') })
 
-describe('over standard streams', () => {
-  it('what is not a request gets the JSON-RPC error, also a batch and a too large message; only requests are answered, also the next one', async () => {
+describe('MCP over standard streams', () => {
+  it('answers each invalid message with a JSON-RPC error, and continues', async () => {
     const long = `"${'x'.repeat(11 * 1024 * 1024)}"`
     const texts = REFUSED.map(([, text = '']) => text)
     const answers = await exchange(
@@ -72,12 +72,12 @@ describe('over standard streams', () => {
       expect(answers, what).toContainEqual(refusal(JSON.parse(id), code))
     expect(answers).toContainEqual({ jsonrpc: '2.0', id: null, error: ALONE })
     expect(answers.at(-1)).toEqual(pong(9))
-    // A batch is one message of them.
+    // The refused batch counts as one message.
     expect(answers).toHaveLength(REFUSED.length + 3)
     expect(await exchange([BATCH], '2025-11-25')).toMatchObject([{ id: null, error: ALONE }])
   })
 
-  it('each message of a batch is answered separately in the version of the protocol that has them', async () => {
+  it('answers each message of a batch, in the protocol version with batches', async () => {
     const batch = [
       ping(1),
       5,
@@ -91,7 +91,7 @@ describe('over standard streams', () => {
   })
 })
 
-describe('over HTTP', () => {
+describe('MCP over HTTP', () => {
   const web = openForAll(async () => {
     const release = makeReleaseStack()
     const atEnd = (close: () => Promise<void>) => release.defer('web', close)
@@ -111,7 +111,7 @@ describe('over HTTP', () => {
     return { status: answer.status, text }
   }
 
-  it('what is not a request is answered as over standard streams, and a notification not at all', async () => {
+  it('answers each invalid message with a JSON-RPC error, and no notification', async () => {
     for (const [what, body = '', code, id = ''] of REFUSED) {
       const { text } = await post(body, '2025-06-18')
       expect(JSON.parse(text), what).toEqual(refusal(JSON.parse(id), code))
@@ -120,7 +120,7 @@ describe('over HTTP', () => {
       expect(await post(body, '2025-06-18')).toEqual({ status: 202, text: '' })
   })
 
-  it('a batch is answered in the version that has them, and refused in later ones', async () => {
+  it('answers a batch in the protocol version with batches, and refuses it in later versions', async () => {
     for (const version of ['2025-03-26', undefined]) {
       const { status, text } = await post(BATCH, version)
       expect([version, status, text.match(/"result":\{\}/g)]).toEqual([

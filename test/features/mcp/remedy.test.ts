@@ -6,7 +6,7 @@ import { runVerb } from '../../kit/verbs.ts'
 import { openLogin, typeVerb } from '../../program/doctor/rig.ts'
 import { ROWS } from './rows.ts'
 
-it('the suggested command makes the login that a login of the rider may not make', async () => {
+it('the suggested command creates the login that the owner may not create', async () => {
   const folder = await openTempDir('remedy')
   onTestFinished(() => folder.close())
   const { env, name } = await openLogin(folder.path, true)

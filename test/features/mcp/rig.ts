@@ -8,14 +8,14 @@ import { makeTestLog } from '../../kit/log.ts'
 import { distPath } from '../../kit/processes.ts'
 import { openBareWeb } from '../../program/web/rig.ts'
 
-export const TOKEN = 'a token for the tests of mcp'
+export const TOKEN = 'a token for the mcp tests'
 
-/** The answer of a tool as its client sees it. */
+/** A tool's result as its client sees it. */
 export type Answered = { text: string; data: Record<string, never>; isError: boolean }
 
 type Options = { account?: string; era?: 'legacy' | 'auto'; atEnd?: AtEnd }
 
-/** Connects a client of the SDK over a transport to a server that reads the database at `url`. */
+/** Connects an SDK client over a transport to a server that reads the database at `url`. */
 export async function connectClient(
   transport: 'stdio' | 'http',
   url: string,
@@ -40,7 +40,7 @@ export async function connectStdio(
   return connect(transport, options)
 }
 
-/** Connects to `/mcp` of the web surface at `address`. */
+/** Connects to `/mcp` of the web server at `address`. */
 export async function connectHttp(
   address: string,
   { account, token = TOKEN, ...options }: Options & { token?: string } = {},
@@ -61,7 +61,7 @@ async function connect(
   return client
 }
 
-/** Opens a web surface whose only working part is `/mcp`. */
+/** Opens a web server that serves only `/mcp`. */
 export async function openMcpWeb(
   databaseUrl: string,
   options: { token?: string | undefined; atEnd?: AtEnd } = { token: TOKEN },
@@ -77,7 +77,7 @@ export async function openMcpWeb(
   return { url: web.url, log: text }
 }
 
-/** Calls a tool and returns what a person sees of its answer. */
+/** Calls a tool and returns its text, its data and whether it failed. */
 export async function callTool(
   client: Client,
   name: string,

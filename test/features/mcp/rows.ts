@@ -14,8 +14,10 @@ export const ROWS: FeatureRows = {
   commands: {
     'musette reader': [
       'test/features/mcp/remedy.test.ts',
-      'the suggested command makes the login that a login of the rider may not make',
+      'the suggested command creates the login that the owner may not create',
     ],
-    'musette mcp': { why: 'It is the name of the connections of that verb, and nobody is told to type it.' },
+    'musette mcp': {
+      why: 'It is the application name of database connections; no message tells anybody to type it.',
+    },
   },
 }

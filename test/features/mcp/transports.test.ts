@@ -29,8 +29,8 @@ describe.each([
   ['stdio', 'auto'],
   ['http', 'legacy'],
   ['http', 'auto'],
-] as const)('over %s (%s)', (transport, era) => {
-  it('two clients are served at once, a cancelled call cancels its query, and a stopped Postgres gives a sentence until it is back', async () => {
+] as const)('MCP over %s (%s)', (transport, era) => {
+  it('serves two clients at once, cancels queries, and survives an outage of Postgres', async () => {
     const line = await openLine(url)
     onTestFinished(() => line.close())
     const connect = () => connectClient(transport, line.url, { era })
@@ -67,7 +67,7 @@ const INITIALIZE = request(1, 'initialize', {
 })
 
 describe('musette mcp', () => {
-  it('writes nothing but messages to standard output, and ends with its input', async () => {
+  it('writes only messages to standard output, and exits when its input ends', async () => {
     const options = { env: { DATABASE_URL: url } }
     const running = startNode([distPath('main.js'), 'mcp'], { ...options, typed: true })
     running.type(INITIALIZE)
@@ -83,7 +83,7 @@ describe('musette mcp', () => {
     expect(atEnd.code).toBe(0)
   })
 
-  it('leaves a folder without data as it is, and says in the answer what to type', async () => {
+  it('creates nothing without a database, and answers with the command to type', async () => {
     const folder = await openTempDir('nothing')
     onTestFinished(() => folder.close())
     const client = await connectStdio({ MUSETTE_DATA_DIR: join(folder.path, 'data') })
@@ -94,7 +94,7 @@ describe('musette mcp', () => {
   })
 })
 
-it('musette mcp reads as a login that it makes in the embedded Postgres', async () => {
+it('musette mcp reads the embedded Postgres as a login that it creates', async () => {
   const folder = await openTempDir('mcp-embedded')
   onTestFinished(() => folder.close())
   const env = { MUSETTE_DATA_DIR: folder.path }
@@ -112,7 +112,7 @@ describe('/mcp', () => {
 
   const EVIL = { origin: 'https://evil.example' }
 
-  it('requires the token, and checks the origin of a page', async () => {
+  it('requires the token, and refuses the origin of another site', async () => {
     const { url: address } = await openMcpWeb(url)
     const large = request(1, 'x', { text: 'x'.repeat(300_000) })
     for (const [status, more, body] of [
@@ -131,7 +131,7 @@ describe('/mcp', () => {
       })
   })
 
-  it('without a token answers local programs, and no page of another site', async () => {
+  it('without a token answers local programs, but no page of another site', async () => {
     const { url: address } = await openMcpWeb(url, { token: undefined })
     expect(await post(address)).toMatchObject({ status: 200 })
     for (const foreign of [EVIL, { 'sec-fetch-site': 'cross-site' }, { host: 'evil.example' }])
@@ -139,7 +139,7 @@ describe('/mcp', () => {
     expect(await ask(`${address}/login`, { method: 'POST', headers })).not.toMatchObject({ status: 200 })
   })
 
-  it('answers on after an upgrade replaced the files of the program', async () => {
+  it("still answers after an upgrade has replaced the program's files", async () => {
     const folder = await openTempDir('replaced')
     onTestFinished(() => folder.close())
     const dist = join(folder.path, 'dist')
@@ -165,7 +165,7 @@ describe('/mcp', () => {
     expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('[[3]]') })
   })
 
-  it('keeps no session: a client continues after a restart of the daemon', async () => {
+  it('continues to serve a client after a restart of the daemon', async () => {
     const first = await openMcpWeb(url)
     await rowsOf(await connectHttp(first.url), 'select 1')
     const second = await openMcpWeb(url)

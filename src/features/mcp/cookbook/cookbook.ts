@@ -7,20 +7,20 @@ export type Recipe = {
   /** the name of its prompt */
   name: string
   question: string
-  /** one statement; each name has its schema, so that it works in any program */
+  /** one statement; every name is qualified with its schema, so that the statement works in any program */
   sql: string
   /** how to read the answer */
   reading: string
 }
 
-/** The questions of docs/cookbook.md in their order; `npm run docs` writes them there, numbered, with their answers. */
+/** The questions of docs/cookbook.md, in order; `npm run docs` writes them there, numbered, with their answers. */
 export const COOKBOOK: readonly Recipe[] = [...FITNESS, ...ACTIVITIES, ...RECORDED].map((recipe) => ({
   ...recipe,
   sql: withoutIndent(recipe.sql),
   reading: withoutIndent(recipe.reading),
 }))
 
-// The texts are indented as the code around them.
+// The texts are indented like the code around them.
 function withoutIndent(text: string): string {
   const lines = text.replace(/^\n/, '').split('\n')
   const indent = /^ */.exec(lines[0] ?? '')?.[0].length ?? 0

@@ -151,7 +151,7 @@ export const RECORDED = [
   },
   {
     name: 'balance',
-    question: 'Is my balance even when I tire?',
+    question: 'Does my left/right balance change as I tire?',
     sql: `
       select f.account, (floor(extract(epoch from r.t - f.started_at) / 1800) * 30)::int as from_minute,
         count(distinct f.activity_id)::int as rides, round(avg(r.power)) as mean_w,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { makeFoldedSql } from '../../../core/store/clean.ts'
 import { account, day, each, makeAnswer, makeFailure, makeTool, makeUnknown, number, text } from './tool.ts'
 
-/** What a list and a single activity have in common. Distance is sent in km; the height has no stated unit. */
+/** The columns of both tools. The service sends the distance in km. */
 const COLUMNS = `
   x.path as activity, a.name as account, x.name, x.activity_type as type,
   to_char(x.started_at_local, 'YYYY-MM-DD HH24:MI') as started_at_local, x.timezone, x.elapsed_s, x.distance as distance_km,
@@ -38,8 +38,8 @@ export const findActivities = makeTool({
       .string()
       .max(200)
       .optional()
-      .describe('each in name or description; case and accents do not count'),
-    type: z.string().max(100).optional().describe('as Cycling'),
+      .describe('each must be in the name or description; ignores case and accents'),
+    type: z.string().max(100).optional().describe('such as Cycling'),
     sort: z.enum(['newest', 'oldest', 'hardest', 'longest']).default('newest').describe('hardest: by xss'),
     limit: z.number().int().min(1).max(200).default(20),
     offset: z.number().int().min(0).max(100_000).default(0),
@@ -58,7 +58,7 @@ export const findActivities = makeTool({
       [input.account, from, to, words?.split(/\s+/).filter(Boolean) ?? [], type, limit, offset],
     )
     if (rows.length === 0 && offset > 0)
-      return makeFailure(`Offset ${offset} is beyond the end: fewer activities match. Ask with offset 0.`)
+      return makeFailure(`Offset ${offset} is past the end: fewer activities match. Ask with offset 0.`)
     const types = type && rows.length === 0 ? (await query(TYPES)).map((one) => String(one.type)) : []
     if (type && types.length > 0 && !types.some((one) => one.toLowerCase() === type.toLowerCase()))
       return makeUnknown(`type "${type}"`, types)
@@ -103,7 +103,7 @@ const detail = z.object({
   route: z.record(z.string(), z.unknown()).nullable(),
 })
 
-/** Tells all about one activity but its samples. */
+/** Returns everything about one activity except its samples. */
 export const getActivity = makeTool({
   name: 'get_activity',
   title: 'One activity',
@@ -115,10 +115,10 @@ export const getActivity = makeTool({
     const owners = found.filter((row) => row.activity === input.activity).map((row) => row.account)
     if (owners.length > 1)
       return makeFailure(
-        `The accounts ${owners.join(', ')} have an activity of that key; name one as account.`,
+        `The accounts ${owners.join(', ')} have an activity with that key; name one as account.`,
       )
     const [activity] = found
-    if (!activity) return makeFailure('There is no such activity; look for its key with find_activities.')
+    if (!activity) return makeFailure('There is no such activity; find its key with find_activities.')
     const curve = await query(CURVE, [activity.activity_id])
     return makeAnswer({
       data: { activity, power_curve: curve },

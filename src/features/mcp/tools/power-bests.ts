@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { SPORTS } from '../../../core/store/schema/index.ts'
 import { account, day, each, makeAnswer, makeTool, makeUnknown, text } from './tool.ts'
 
-/** Durations that people speak of, s. */
+/** Common durations, s. */
 const USUAL_S = [1, 5, 15, 30, 60, 120, 180, 300, 480, 600, 900, 1_200, 1_800, 2_400, 3_600, 5_400, 7_200]
 
-// The best of each sport, season and duration is one read of the index power_curves_best.
+// Reads the best of each sport, season and duration by one lookup in the index power_curves_best.
 const BESTS = `
   select distinct on (s.account, s.place, s.duration_s) s.account, s.sport, s.duration_s, best.watts as best_w, best.path as activity, best.name,
     best.started_at_local::date::text as day
@@ -33,11 +33,11 @@ const BESTS = `
 
 const DURATIONS = 'select distinct duration_s from training.power_bests order by 1'
 
-/** Finds the best mean power over a span of days. */
 export const powerBests = makeTool({
   name: 'power_bests',
   title: 'Best power over a span',
-  description: 'Best mean power by sport and duration over local days (default: all time) and its activity.',
+  description:
+    'Best mean power by sport and duration over local days (default: all time), with its activity.',
   input: z.object({
     account,
     from: day.describe('first day'),

@@ -8,7 +8,7 @@ const WHERE = `
 
 const COUNTS = `select a.name as account, c.kind, count(*) as changes ${JOINS} ${WHERE} group by 1, 2 order by 1, 2`
 
-// What is new has all of its columns in the detail: those that name it are enough.
+// The detail of a `.new` change repeats the whole row, so it is left out; key and name are enough.
 const CHANGES = `
   select c.change_id, a.name as account,
     to_char(training.local_time(c.at, coalesce(t.timezone, 'UTC')), 'YYYY-MM-DD HH24:MI:SS') as at_local, c.kind,
@@ -21,15 +21,14 @@ const CHANGES = `
 const KNOWN = 'select change_id from training.changes_settled where change_id = $1'
 const KINDS = 'select distinct kind from training.changes_settled order by 1'
 
-/** Finds what changed lately, newest first. */
 export const recentChanges = makeTool({
   name: 'recent_changes',
-  title: 'What changed lately',
-  description: 'New or changed, newest first, with values before and after.',
+  title: 'What changed recently',
+  description: 'New and changed rows, newest first, with the values before and after.',
   input: z.object({
     account,
     days: z.number().int().min(1).max(90).default(7),
-    kind: z.string().max(50).optional().describe('as activity.changed'),
+    kind: z.string().max(50).optional().describe('such as activity.changed'),
     before: z.number().int().min(1).optional().describe('only lower change_id'),
   }),
   output: {
@@ -46,19 +45,21 @@ export const recentChanges = makeTool({
   async run({ query }, input) {
     const { kind, before } = input
     if (before !== undefined && (await query(KNOWN, [before])).length === 0)
-      return makeFailure(`There is no change ${before}; ask without before, then with the lowest change_id.`)
+      return makeFailure(
+        `There is no change ${before}; ask without before, then with the lowest change_id returned.`,
+      )
     const span = [input.account, input.days]
     const counts = await query(COUNTS, span)
     const changes = await query(CHANGES, [...span, kind, before])
     if (changes.length === 0 && kind !== undefined) {
       const kinds = (await query(KINDS)).map((one) => one.kind)
-      if (!kinds.includes(kind)) return makeUnknown(`change of the kind "${kind}"`, kinds)
+      if (!kinds.includes(kind)) return makeUnknown(`change of kind "${kind}"`, kinds)
     }
     return makeAnswer({
       data: { counts, changes },
       list: 'changes',
       leftOut: changes.length === 500,
-      narrower: 'Ask for fewer days or one kind, or go on with before = the lowest change_id.',
+      narrower: 'Ask for fewer days or one kind, or continue with before = the lowest change_id.',
     })
   },
 })

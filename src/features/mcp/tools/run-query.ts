@@ -5,18 +5,17 @@ import { makeAnswer, makeTool, text } from './tool.ts'
 
 const ROWS = { usual: 200, most: 2_000 }
 
-/** The meanings of columns, by OID of the table and number of the column; the first sentence, which has the unit. */
+/** Finds the meanings of columns by table OID and column number: the first sentence of the comment, which has the unit. */
 const MEANINGS = `
   select attrelid::bigint as "table", attnum as "column", substring(col_description(attrelid, attnum) from '^(?:Derived: )?[^.;:]*') as meaning
   from unnest($1::oid[], $2::int[]) as wanted (relation, number)
   join pg_attribute on attrelid = relation and attnum = number`
 
-/** Runs a statement of the assistant. */
 export const runQuery = makeTool({
   name: 'run_query',
   title: 'Run one SQL query',
   description:
-    "One read-only statement on schema training. Read samples (one a second) by activity_id; write sum(x::float8): sum of real is wrong. started_at_local has the day; current_date is the rider's (several zones: UTC). Leave out rows with absent_since.",
+    "One read-only statement on schema training. Read samples (one a second) by activity_id; write sum(x::float8), because sum of real is inexact. started_at_local has the day; current_date is the rider's (several zones: UTC). Skip rows with absent_since.",
   input: z.object({
     sql: z.string().min(1).max(50_000),
     max_rows: z.number().int().min(1).max(ROWS.most).default(ROWS.usual),
@@ -24,7 +23,7 @@ export const runQuery = makeTool({
   output: {
     columns: z.array(z.object({ name: z.string(), meaning: text })),
     rows: z.array(z.array(z.unknown())),
-    row_count: z.number().describe('of the rows that were read'),
+    row_count: z.number().describe('number of rows returned'),
   },
   async run({ reader, query, signal }, { sql, max_rows: maxRows }) {
     const answer = await reader.read({ text: sql, maxRows, inRidersZone: true }, signal)
@@ -40,7 +39,7 @@ export const runQuery = makeTool({
       leftOut: answer.cut !== undefined,
       narrower:
         answer.cut === 'bytes'
-          ? 'A value or the whole is very large: select fewer columns, substring() of long texts, or aggregates.'
+          ? 'The result is too large: select fewer columns, substring() of long texts, or aggregates.'
           : 'Ask for aggregates (sum, avg, max by day or week), a shorter span, fewer columns, or add ORDER BY with LIMIT and OFFSET.',
     })
   },

@@ -48,12 +48,12 @@ const state = z.object({
   workout_steps: z.array(step).nullable(),
 })
 
-/** Tells the present state of each account. */
+/** Returns the current state of each account. */
 export const stateToday = makeTool({
   name: 'state_today',
   title: 'The state today',
   description:
-    'Signature, weight, training load, form, load recommended today (target_xss: the rest) and this week, workout of the day with its steps.',
+    'Signature, weight, training load, form, load recommended today (target_xss: what is left) and this week, workout of the day with its steps.',
   input: z.object({ account }),
   output: { accounts: z.array(state) },
   async run({ query }, input) {

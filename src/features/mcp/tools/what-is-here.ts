@@ -41,13 +41,12 @@ const relation = z.object({
   columns: z.array(column).nullable(),
 })
 
-/** Tells which accounts and tables there are, how current they are, and what columns mean. */
 export const whatIsHere = makeTool({
   name: 'what_is_here',
   title: 'What is here',
   description:
-    'Accounts with first and last day and last poll; tables and views. With table: its columns, units and meanings.',
-  input: z.object({ table: z.string().max(63).optional().describe('as activities') }),
+    'Accounts with first day, last day and last poll; tables and views. With table: its columns, units and meanings.',
+  input: z.object({ table: z.string().max(63).optional().describe('such as activities') }),
   output: { accounts: z.array(accountShape), tables: z.array(relation), accounts_total: number },
   async run({ query }, input) {
     const table = input.table?.replace(/^training\./, '') ?? null

@@ -11,12 +11,12 @@ import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
 const STATEMENTS = whole ? 10_000 : 300
 const SEED = Number(process.env.HOSTILE_SEED ?? 20_250_701)
 const LIMIT_MS = 900_000
-/** The roles that are there before an assistant, also for other tests. */
+/** Condition for the roles that do not belong to assistants. */
 const OURS = `rolname ~ '^musette' and rolname !~ '^musette_(mcp|template|account|one_account)'`
 
 let scene: Scene
 let release: () => Promise<void>
-// Statements change nothing, so all tests have one database.
+// Statements change nothing, so all tests share one database.
 beforeAll(async () => {
   scene = await openScene((close) => {
     release = close
@@ -42,7 +42,7 @@ afterAll(async () => {
   await release?.()
 })
 
-/** What the database holds: each table's rows, sequences, roles, rights, settings and large objects, as one hash each. */
+/** Returns a hash of each table's rows and of the sequences, roles, rights, settings and large objects. */
 async function fingerprint(): Promise<Record<string, unknown>> {
   const hash = (select: string) =>
     `select md5(coalesce(string_agg(x::text, '|' order by x::text), '')) as hash from (${select}) x`
@@ -61,7 +61,7 @@ async function fingerprint(): Promise<Record<string, unknown>> {
     classes:
       'select oid, relname, relacl, relowner, relrowsecurity, reloptions from pg_class where relpersistence <> $$t$$',
     functions: 'select oid, proname, proacl from pg_proc',
-    // Tests beside this one make readers, and logins of one account.
+    // Leaves out the logins that other tests create at the same time.
     roles: `select rolname, rolsuper, rolcanlogin, rolpassword from pg_authid where ${OURS} or rolname = 'mine'`,
     settings: `select setdatabase, setrole, setconfig from pg_db_role_setting s join pg_roles r on r.oid = setrole
       where ${OURS} or rolname = current_user`,
@@ -86,7 +86,7 @@ async function openListener(): Promise<() => number> {
   return () => heard
 }
 
-/** No session, lock or temporary table of an assistant is left in the database. */
+/** Waits until no session, advisory lock or temporary table of an assistant is left in the database. */
 async function expectNothingLeft(): Promise<void> {
   await eventually(async () => {
     const left = await queryOnce(
@@ -126,7 +126,7 @@ async function runAll(reader: GuardedReader, statements: readonly string[]): Pro
 const KNOWN = [undefined, 'sql_rejected', 'query_timed_out']
 
 describe('thousands of hostile statements', { timeout: LIMIT_MS }, () => {
-  it('write nothing, see no secret, and leave no lock, session or notification', async () => {
+  it('change nothing, see no secret, and leave no lock, session or notification', async () => {
     const reader = openTestReader(scene.url, { timeoutMs: 1_000 })
     await reader.read({ text: 'select 1' })
     const before = await fingerprint()
@@ -135,14 +135,14 @@ describe('thousands of hostile statements', { timeout: LIMIT_MS }, () => {
     expect(outcomes, `HOSTILE_SEED=${SEED} repeats this`).toHaveLength(STATEMENTS)
     expect(outcomes.filter(({ rows }) => rows.includes(SECRET) || rows.includes('SCRAM-SHA-256'))).toEqual([])
     expect(outcomes.filter(({ code }) => !KNOWN.includes(code))).toEqual([])
-    // Some must pass, or the test would say nothing about what a statement can do.
+    // Some statements must succeed; otherwise the test would prove nothing about what a statement can do.
     expect(outcomes.filter(({ code }) => code === undefined).length).toBeGreaterThan(STATEMENTS / 30)
     await expectNothingLeft()
     expect(await fingerprint()).toEqual(before)
     expect(heard()).toBe(0)
   })
 
-  it('see nothing of other accounts when limited to one, whatever they set', async () => {
+  it('see no other account if limited to one, whatever they set', async () => {
     const reader = openTestReader(scene.url, { timeoutMs: 1_000, account: 'mine' })
     const marks =
       await scene.query(`update training.activities set name = 'OTHER-MARK', description = 'OTHER-MARK'
@@ -163,13 +163,13 @@ describe('thousands of hostile statements', { timeout: LIMIT_MS }, () => {
   })
 })
 
-describe('a statement without an end', () => {
+describe('an endless statement', () => {
   let reader: GuardedReader
   beforeAll(() => {
     reader = openTestReader(scene.url, { timeoutMs: 500 }, () => undefined)
   })
 
-  it.each(sample(ENDLESS, 6))('is stopped: %s', async (statement) => {
+  it.each(sample(ENDLESS, 6))('is stopped at the time limit: %s', async (statement) => {
     const { code, rows } = await tell(reader, statement)
     expect(KNOWN).toContain(code)
     if (code === undefined) expect(rows.length).toBeLessThan(1_500_000)
@@ -177,7 +177,7 @@ describe('a statement without an end', () => {
     expect((await tell(reader, 'select 1')).rows).toBe('[["1"]]')
   })
 
-  it('is stopped also where every login may run code blocks and end sessions', async () => {
+  it('is stopped even if every login may run code blocks and end sessions', async () => {
     await reader.read({ text: 'select 1' })
     await queryOnce(
       scene.url,

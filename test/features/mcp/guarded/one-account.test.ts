@@ -19,7 +19,7 @@ import { dropAssistantLogins } from './rig.ts'
 const log = makeSilentLog()
 const ROLES = ['musette_reader', 'musette_one_account', 'pg_read_all_data', 'none']
 
-/** Expressions that show the rows of a table of training, some by functions that plan a query of their own. */
+/** Expressions that show the rows of a training table, some through functions that run their own query. */
 const readsOf = (table: string) => [
   `table_to_xml('training.${table}', true, false, '')::text`,
   `query_to_xml('select * from training.${table}', true, false, '')::text`,
@@ -29,7 +29,7 @@ const readsOf = (table: string) => [
   `(select row_to_json(a)::text from training.${table} a where name like '${MARK}%' limit 1)`,
 ]
 
-/** Statements that would show the other account, if the rights followed the role, the plan or the owner of a view. */
+/** Statements that would show the other account if access depended on the current role, the plan or the owner of a view. */
 const STATEMENTS = [
   `with a as materialized (select set_config('role', 'musette_reader', true) r) select r, schema_to_xml('training', true, false, '')::text from a`,
   ...ROLES.flatMap((role) =>
@@ -63,7 +63,7 @@ const STATEMENTS = [
   'select name from only training.activities',
   'table training.changes',
 ]
-/** Those of a session that has them in a transaction of its own, or sets how it plans. */
+/** Statements for sessions only: with their own transactions or planner settings. */
 const OF_SESSIONS = [
   ...ROLES.flatMap((role) =>
     readsOf('activities').map((read) => `begin; set local role ${role}; select ${read}; rollback`),
@@ -78,7 +78,7 @@ const OF_SESSIONS = [
 type Ask = (statement: string) => Promise<string>
 type Visitor = { ask: Ask; statements: readonly string[] }
 
-/** What a session shows of a statement: rows, errors with their details, and notices. */
+/** Returns everything that a statement shows in a session: rows, errors with details, and notices. */
 function asSession(client: pg.Client): Ask {
   return async (statement) => {
     const said: string[] = []
@@ -99,7 +99,7 @@ const asAssistant =
   async (sql) =>
     (await callTool(client, 'run_query', { sql, max_rows: 2_000 })).text
 
-/** The databases: the owner is a superuser on the embedded server, and none on another. */
+/** Two servers: the database's owner is a superuser on the embedded server, but not on the other. */
 const SERVERS = [
   { server: 'the embedded Postgres', open: openTestDatabase },
   {
@@ -117,7 +117,7 @@ const SERVERS = [
   },
 ] as const
 
-describe.each(SERVERS)('a login of one account on $server', ({ open }) => {
+describe.each(SERVERS)('a login limited to one account, on $server,', ({ open }) => {
   const tag = randomBytes(4).toString('hex')
   const [held, both, wide, other] = ['held', 'both', 'wide', 'other'].map((name) => `${name}_${tag}`)
   const visitors: Record<string, Visitor> = {}
@@ -146,7 +146,7 @@ describe.each(SERVERS)('a login of one account on $server', ({ open }) => {
     visitors.reader = { ask: await session(`${held}`, 'mine'), statements: every }
     visitors['reader in other groups'] = { ask: await session(`${both}`, 'mine'), statements: every }
     await queryOnce(admin, `grant musette_reader, pg_read_all_data to ${both}`)
-    // What a reader of all makes for others: a view, and functions with its rights.
+    // A reader of all accounts shares a view, and functions that run with its rights.
     await queryOnce(
       admin,
       `create role ${other}; grant musette_reader to ${other}; create schema others authorization ${other};
@@ -179,7 +179,7 @@ describe.each(SERVERS)('a login of one account on $server', ({ open }) => {
   })
 
   it.each(['reader', 'reader in other groups', 'assistant of mcp --account', 'assistant of /mcp?account='])(
-    'sees its own account and nothing of another as %s',
+    'sees only its own account as %s',
     async (name) => {
       const { ask, statements } = visitors[name] as Visitor
       const relations = await queryOnce(
@@ -214,7 +214,7 @@ describe.each(SERVERS)('a login of one account on $server', ({ open }) => {
     },
   )
 
-  it('shows a reader of all accounts every account', async () => {
+  it('does not hide any account from a reader of all accounts', async () => {
     for (const name of ['accounts', 'activities', 'workouts', 'uploads', 'mirror_health'])
       expect(await readerOfAll(`select (t.*)::text from training.${name} t`), name).toContain(MARK)
     expect(

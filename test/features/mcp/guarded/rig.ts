@@ -9,7 +9,7 @@ type Options = NonNullable<Parameters<typeof makeGuardedReader>[1]> & {
   url?: string
 }
 
-/** A reader of the database at `url` with short limits; its logins are gone at the end of the test, or with what `atEnd` keeps. */
+/** Makes a reader of the database at `url` with short limits; drops its logins at the end of the test, or when `atEnd` runs its callbacks. */
 export function openTestReader(
   url: string,
   { account, readerUrl, ...options }: Options = {},
@@ -25,7 +25,7 @@ export function openTestReader(
   return makeGuardedReader({ log: quiet, find }, { timeoutMs: 5_000, ...options })
 }
 
-/** Drops the logins that musette made to read in the database at `url`; others belong to the tests beside this one. */
+/** Drops the logins that musette created to read the database at `url`, but not those of tests that run at the same time. */
 export async function dropAssistantLogins(url: string, admin = url): Promise<void> {
   const names = (['mcp', 'sql', 'pages'] as const).map((kind) => nameOfLogin(url, kind)).join('|')
   const roles = await queryOnce(admin, 'select rolname from pg_roles where rolname ~ $1', [`^(${names})`])

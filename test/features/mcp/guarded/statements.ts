@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { readWords } from '../../../kit/table.ts'
 import { readCommands } from '../../sql/commands.ts'
 
-/** Marks that stand in secret rows of the database, or are made by code that must not run. */
+/** SECRET is in rows that no statement may see; CHANNEL is notified only by code that must not run. */
 export const SECRET = 'sealed-secret-of-the-test'
 export const CHANNEL = 'hostile_channel'
 
@@ -11,7 +11,7 @@ const SECRETS =
   readWords(`musette.credentials musette.migrations musette.locks pg_authid pg_shadow pg_user_mapping
   pg_largeobject pg_statistic pg_hba_file_rules pg_file_settings pg_subscription`)
 
-/** Each command of Postgres, and others that change, lock or tell something of a table T. */
+/** Every Postgres command, and statements that change, lock or reveal a table T. */
 const WRITES = [
   ...readCommands().map(({ statement }) => statement),
   'insert into T select * from T',
@@ -43,7 +43,7 @@ const WRITES = [
   'rollback and chain',
 ]
 
-/** Functions that lock, tell, set, read files or run other statements. */
+/** Functions that lock, notify, change settings, read files, or run other statements. */
 const FUNCTIONS = `
 pg_advisory_lock(4711)
 pg_try_advisory_lock(4711)
@@ -148,12 +148,12 @@ const arbitrary = fc
   .tuple(fc.constantFrom(...WRAPPERS), fc.oneof(write, read), fc.oneof(write, read))
   .map(([wrap, one, two]) => wrap(one, two))
 
-/** Statements of a grammar; the same seed gives the same ones. */
+/** Generates statements from a grammar; the same seed gives the same statements. */
 export function generateHostile(count: number, seed: number): string[] {
   return fc.sample(arbitrary, { numRuns: count, seed })
 }
 
-/** Statements that take long, are large, or ignore that they are cancelled: each ends at the time limit or before. */
+/** Statements that run long, return much, or ignore a cancel; each must end by the time limit. */
 export const ENDLESS = [
   'select pg_sleep(100)',
   "select set_config('statement_timeout', '0', false), pg_sleep(100)",
