@@ -12,23 +12,23 @@ import type { Queries } from './raw-query.ts'
 import type { Printer } from './sql-formats.ts'
 
 const SUM_HINT =
-  'HINT:  Postgres adds columns of type real in single precision, which is off by percents over millions of rows: write sum(power::float8), or sum from samples_float8 or ride_records_float8'
+  'HINT:  Postgres sums columns of type real in single precision, with errors of several percent over millions of rows: write sum(power::float8), or sum from samples_float8 or ride_records_float8'
 
 const sqlVerb = defineVerb({
   name: 'sql [query]',
-  description: 'run SQL against the mirror; without a query it is read from standard input',
+  description: 'run SQL on the mirror; without [query], read SQL from standard input',
   options: {
     json: flag('--json', 'one JSON array of rows for each statement').conflicts('csv'),
-    csv: flag('--csv', 'CSV with a line of names, as psql writes it'),
-    expanded: flag('-x, --expanded', 'one value a line, for long values and many columns'),
-    table: flag('--no-expanded', 'always a table; on a terminal, long values are cut to its width'),
+    csv: flag('--csv', 'CSV with a header line, as psql writes it'),
+    expanded: flag('-x, --expanded', 'one value per line, for long values or many columns'),
+    table: flag('--no-expanded', 'always a table; on a terminal, cut long values to its width'),
     write: flag('--write', 'allow statements that change the database'),
   },
   help: {
     notes: [
-      'Rows are printed as they come, however many there are. On a terminal, rows that are wider than it are written one value a line; elsewhere nothing is cut. Ctrl-C cancels the statement at the server.',
-      'With --json, a column whose name comes again is numbered: max, max_2. Values of type integer, real and double precision are numbers, boolean is true or false, json stays as it is; all else is a string with the digits that Postgres writes.',
-      'With --csv, output is as that of psql --csv: NULL and an empty text are both an empty field. A text may begin with =, which a spreadsheet runs as a formula: import such columns as text.',
+      'Rows are printed as they arrive, in constant memory. On a terminal, rows wider than the terminal are printed one value per line; elsewhere nothing is cut. Ctrl-C cancels the statement at the server.',
+      'With --json, repeated column names are numbered: max, max_2. Values of type integer, real and double precision are numbers, boolean is true or false, json stays unchanged; all other values are strings with the digits that Postgres writes.',
+      'With --csv, the output is that of psql --csv: NULL and an empty text are both an empty field. A text may begin with =, which a spreadsheet runs as a formula: import text columns as text.',
     ],
     settings: [...DATABASE, 'MUSETTE_READER_URL'],
     exits: ASKS,
@@ -77,7 +77,7 @@ async function printAnswers(
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   stopped.catch(() => undefined)
-  // Waits until the reader has read the piece, or until the signal aborts. A terminal would obey control characters.
+  // Waits until the reader has taken the piece or the signal aborts. Escapes control characters, which a terminal would obey.
   const write = (piece: string | Uint8Array) =>
     Promise.race([
       writeTo(process.stdout, process.stdout.isTTY ? nameControls(Buffer.from(piece).toString()) : piece),

@@ -21,22 +21,22 @@ import { splitStatements } from './split-statements.ts'
 
 export type Queries = {
   /**
-   * Runs the statements of a text in order and yields the parts of their results, in constant memory. An abort cancels the
-   * statement at the server and throws the signal's reason. The commands `\\d` and `\\d NAME` of psql, alone in the text, are answered
-   * from the catalogue. Throws ConfigError `sql_rejected` with Postgres's message about a statement, and the store's errors.
+   * Runs the statements of a text in order and yields the parts of their results, in constant memory. An abort cancels the statement at the
+   * server and throws the signal's reason. If the text is psql's `\\d` or `\\d NAME`, yields the tables or the columns from the catalog.
+   * Throws ConfigError `sql_rejected` with Postgres's message, and the store's errors.
    */
   run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
   /** Rolls back uncommitted changes and closes the connection. Never throws. */
   close(): Promise<void>
 }
 
-/** The whole result of one statement; without rows it has no fields. `command` is the command tag: `SELECT 12`. */
+/** The whole result of one statement. `fields` is empty if the statement returns no rows, like SET. `command` is its tag: `SELECT 12`. */
 export type QueryResult = { command: string; fields: readonly Field[]; rows: Row[] }
 
 type QueriesOptions = {
   connectionString: string
   write: boolean
-  /** what opens the connection; undefined: as the user of the URL */
+  /** opens the connection; undefined: connects as the user of the URL */
   open?: (options: ConnectionOptions) => ReturnType<typeof openGuardedConnection>
   signal?: AbortSignal | undefined
   /** gets each notice and warning of a statement */
@@ -44,9 +44,9 @@ type QueriesOptions = {
 }
 
 /**
- * Opens a connection for SQL that a person typed; starts the embedded Postgres if it does not run. Without `write` it is that of a login that
- * reads schema training, see makeReadingSessions; `write` allows what the owner may. A database of another version is opened with a
- * warning, but no newer embedded one for changes.
+ * Opens a connection for SQL that a person typed; starts the embedded Postgres if it is not running. With `write`, the connection has the
+ * owner's rights; without, those of a login that reads schema training (see makeReadingSessions). Warns if the database has another schema
+ * version; does not open a newer embedded database for writing.
  */
 export async function openDatabaseQueries(
   config: Config,
@@ -61,7 +61,7 @@ export async function openDatabaseQueries(
     const { open } = makeReadingSessions({ log, readers: 'people', find })
     const [queries, mismatch] = await Promise.all([
       openQueries({ ...options, connectionString, ...(!write && { open }) }),
-      // As the owner, beside the session: a reading login does not see the version of the database.
+      // Connects as the owner, because a reading login does not see the database's schema version.
       findMismatch(connectionString),
     ])
     if (mismatch !== undefined) onNotice?.({ severity: 'WARNING', message: mismatch })
@@ -89,26 +89,26 @@ const SUMS_REAL = new RegExp(
   'i',
 )
 
-/** Whether a text seems to sum a column of type real: it names such a table or view, and one of its columns in sum(). avg() is exact. */
+/** Reports whether a text seems to sum a column of type real: it names samples or records, and a real column in sum(). avg() is exact. */
 export function sumsReal(text: string): boolean {
   return /(\b|_)(samples|records)\b/i.test(text) && SUMS_REAL.test(text)
 }
 
 const OUT_OF_MEMORY = '53200'
 const USES_LESS =
-  'the statement needs more memory than one may use: select fewer rows, or do not aggregate them into one value'
-const WRITES = 'add --write if that is meant'
+  'the statement needs more memory than the server allows: select fewer rows, or do not aggregate them into one value'
+const WRITES = 'to allow changes, add --write'
 /** By SQLSTATE: read_only_sql_transaction, active_sql_transaction (statements like VACUUM), insufficient_privilege. */
 const ADVICE: Readonly<Record<string, string | undefined>> = {
   '25006': WRITES,
   '25001': WRITES,
   '42501':
-    'without --write, musette sql reads schema training only, by a login of its own; add --write for the rights of the owner',
+    "without --write, musette sql can read only schema training; to use the owner's rights, add --write",
 }
 
 /**
- * Opens a connection for SQL that a person typed: any number of statements, each with its own result. Without `write` it only
- * reads, because one mistyped statement could delete the mirror. Throws the store's errors.
+ * Opens a connection for SQL that a person typed: any number of statements, each with its own result. Without `write` it is read-only,
+ * because one mistyped statement could delete the mirror. Throws the store's errors.
  */
 export async function openQueries({
   write,
@@ -130,7 +130,7 @@ export async function openQueries({
     let empty = true
     for await (const part of runOne(name === undefined ? TABLES : describe(name), signal)) {
       if (part.kind === 'rows') empty = false
-      const message = `SQL: there is no table or view ${name} here; all of them: musette sql '\\d'`
+      const message = `SQL: no table or view ${name}; to list them, run: musette sql '\\d'`
       if (part.kind === 'done' && empty && name !== undefined) throw new ConfigError('sql_rejected', message)
       yield part
     }
@@ -138,14 +138,14 @@ export async function openQueries({
   return {
     async *run(text, signal) {
       if (text.trim().startsWith('\\')) return yield* answer(text.trim(), signal)
-      // What is written in one text is one transaction.
+      // With `write`, Postgres runs all statements of one text in one transaction.
       for (const part of write ? [text] : splitStatements(text)) yield* runOne(part, signal)
     },
     close: () => connection.close(),
   }
 }
 
-/** Runs the statements of a text and collects their results in memory, for small results. Throws as `run` does. */
+/** Runs the statements of a text and returns their results, which must fit in memory. Throws as `run` does. */
 export async function collectResults(queries: Pick<Queries, 'run'>, text: string, signal?: AbortSignal) {
   const results: QueryResult[] = []
   let fields: readonly Field[] = []
@@ -170,20 +170,20 @@ function rejected(error: unknown, text: string, write: boolean): unknown {
   const place = error.internalQuery
     ? placeLines(error.internalQuery, error.internalPosition)
     : placeLines(text, error.position)
-  // The person wrote the statement, so the whole message of Postgres may be shown.
+  // Shows Postgres's whole message, because it can only quote the statement and data of the person who wrote the statement.
   const lines = [`SQL: ${errorLine(error)}${advice ? `; ${advice}` : ''}`, ...place, ...remarkLines(error)]
   return new ConfigError('sql_rejected', lines.join('\n'), { cause: error })
 }
 
-/** The characters of a line that are shown around a mistake, and before it. */
+/** How many characters of a line to show around an error in total, and at most before it. */
 const SHOWN = { all: 60, before: 40 }
 
-/** Shows the line of a mistake as psql does; Postgres counts its position in characters from 1. */
+/** Returns the line of an error and a caret line below it, as psql does. Postgres counts `position` in characters from 1. */
 function placeLines(text: string, position: string | undefined): string[] {
   if (position === undefined) return []
   const before = [...text].slice(0, Number(position) - 1).join('')
   const from = before.lastIndexOf('\n') + 1
-  // A tab would be as wide as the terminal likes.
+  // The width of a tab depends on the terminal.
   const line = (text.slice(from).split('\n', 1)[0] ?? '').replace(/\t/g, ' ')
   const column = before.length - from
   const start = Math.max(0, Math.min(column - SHOWN.before, line.length - SHOWN.all))
@@ -193,12 +193,12 @@ function placeLines(text: string, position: string | undefined): string[] {
   return [`${title}${line.slice(start, end)}${end < line.length ? '...' : ''}`, `${caret}^`]
 }
 
-/** Shows what else Postgres says, as psql does. */
+/** Formats Postgres's detail and hint as psql does. */
 export function remarkLines({ detail, hint }: Remarks): string[] {
   return [...(detail ? [`DETAIL:  ${detail}`] : []), ...(hint ? [`HINT:  ${hint}`] : [])]
 }
 
-/** Tells whether the tables of the mirror are missing; a reading login can check that too. */
+/** Reports whether schema training is missing; a reading login can check this too. */
 async function isEmpty(queries: Queries): Promise<boolean> {
   const text = "select 1 where to_regnamespace('training') is null"
   const [result] = await collectResults(queries, text).catch(() => [])
@@ -210,7 +210,7 @@ const DESCRIBE = /^\\d\+?(?:\s+(?<name>\S.*?))?\s*;?$/
 function unknownCommand(command: string): string {
   const [word = ''] = command.split(/\s/)
   const instead = word === '\\x' ? 'add --expanded; ' : word === '\\copy' ? 'add --csv; ' : ''
-  return `SQL: ${word} is not known here: ${instead}\\d lists tables and views, \\d NAME shows the columns of one; all else knows: psql "$(musette db-url)"`
+  return `SQL: unknown command ${word}: ${instead}\\d lists tables and views, \\d NAME shows the columns of one; for other commands, run: psql "$(musette db-url)"`
 }
 
 const TABLES = `SELECT n.nspname AS schema, c.relname AS name,
@@ -220,7 +220,7 @@ const TABLES = `SELECT n.nspname AS schema, c.relname AS name,
     AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
   ORDER BY 1, 2`
 
-// A name is read as in a statement: without quotes in small letters, with a schema or without.
+// Resolves the name as in a statement: unquoted names fold to lower case, and the schema is optional.
 function describe(name: string): string {
   return `SELECT a.attname AS column, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
       CASE WHEN a.attnotnull THEN 'not null' END AS nullable, pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS default,

@@ -1,5 +1,5 @@
-// Each alternative is one token that may contain a semicolon. A token without an end extends to the end of the text, and the
-// server reports it. Doubled quotes need no rule: they end one token and begin the next.
+// Each alternative is one token that may contain a semicolon. An unterminated token extends to the end of the text, and the server
+// reports it. Doubled quotes need no rule: they end one token and begin the next.
 const TOKEN = new RegExp(
   [
     /--[^\n\r]*/,
@@ -17,8 +17,8 @@ const TOKEN = new RegExp(
 )
 
 /**
- * Splits a text of SQL at the semicolons that end its statements, as psql does: not in quotes, comments and brackets.
- * A part with comments only is not a statement.
+ * Splits SQL into statements as psql does: at semicolons outside quotes, comments and parentheses. Ignores a part that contains only
+ * comments.
  */
 export function splitStatements(text: string): string[] {
   const statements: string[] = []
@@ -48,7 +48,7 @@ export function splitStatements(text: string): string[] {
   return statements
 }
 
-// Comments nest in Postgres.
+// Block comments nest in Postgres.
 function endOfComment(text: string, start: number): number {
   const marks = /\/\*|\*\//g
   marks.lastIndex = start

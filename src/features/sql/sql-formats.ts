@@ -3,7 +3,7 @@ import { escapeDelete, quoteCsv } from '../../kit/text.ts'
 import { cellOf, escapeControls, makeLayout, padTo, widthOf, wrapTo } from '../../program/frame/output.ts'
 import type { Field, Row } from '../../program/query/statement.ts'
 
-/** Formats the results of statements, piece by piece. Each returned text is printed unchanged; it contains its own line breaks. */
+/** Formats the results of statements piece by piece. The caller prints each returned text unchanged; it contains its own line breaks. */
 export type Printer = {
   /** Begins a result that has rows. */
   begin(fields: readonly Field[]): string
@@ -16,18 +16,18 @@ export type Printer = {
 }
 
 export type TableOptions = {
-  /** the terminal's width in columns; undefined when the output is not a terminal: then nothing is cut */
+  /** the terminal's width in columns; undefined if the output is not a terminal, so that nothing is cut */
   columns?: number | undefined
-  /** whether each value has its own line; undefined: only when the rows are wider than the terminal */
+  /** whether each value has its own line; undefined: only if the rows are wider than the terminal */
   expanded?: boolean | undefined
 }
 
-/** The number of first rows that set the column widths, and that are kept in memory for that. */
+/** Number of rows to buffer in order to size the columns. */
 const FIRST_ROWS = 1_000
-/** The same limit in characters, for rows with long values: about 10 MB of memory. */
+/** Number of characters to buffer, for rows with long values: about 10 MB of memory. */
 const FIRST_CHARACTERS = 4_000_000
 
-/** Returns a printer of aligned columns, numbers aligned to the right, or of one value a line; NULL is empty. */
+/** Returns a printer of aligned columns, with numbers right-aligned, or of one value per line; NULL is empty. */
 export function tablePrinter(options: TableOptions): Printer {
   let fields: readonly Field[] | undefined
   let first: Row[] = []
@@ -92,13 +92,13 @@ function cellsOf(row: Row): string[] {
   return row.map((value) => (value === null ? '' : cellOf(value)))
 }
 
-/** The smallest width of a value, in columns, also when the names are longer than the terminal is wide. */
+/** Minimum width of a value, columns, even if the names fill the terminal. */
 const NARROWEST_VALUE = 20
 const TITLE_WIDTH = 40
 const GAP = '  '
 
 /**
- * Makes a function that formats rows with one value a line, under a line with the row's number. Values keep their line
+ * Returns a function that formats rows with one value per line, under a line with the row's number. Values keep their line
  * breaks; with `columns`, longer lines are wrapped. Nothing is cut.
  */
 function expandedRowsWriter(fields: readonly string[], columns?: number): (rows: readonly Row[]) => string {
@@ -125,9 +125,9 @@ function expandedRowsWriter(fields: readonly string[], columns?: number): (rows:
 }
 
 /**
- * Returns a printer of one JSON array for each statement, one row a line. Nothing is lost: repeated names are numbered, JSON
- * values stay unchanged, and values that JavaScript would round (bigint, numeric) or JSON lacks (infinity) are strings. Its
- * `copied` throws ConfigError `bad_usage`.
+ * Returns a printer of one JSON array per statement, with one row per line. Nothing is lost: repeated names are numbered, JSON
+ * values stay unchanged, and values that JavaScript would round (bigint, numeric) or that JSON lacks (infinity) are strings. The
+ * printer's `copied` throws ConfigError `bad_usage`.
  */
 export function jsonPrinter(): Printer {
   let fields: readonly Field[] = []
@@ -149,7 +149,7 @@ export function jsonPrinter(): Printer {
       return text
     },
     copied() {
-      throw new ConfigError('bad_usage', 'the output of COPY is not JSON; leave out --json')
+      throw new ConfigError('bad_usage', 'COPY cannot write JSON; leave out --json')
     },
     end() {
       const text = before === '[' ? '[]\n' : ']\n'
@@ -159,7 +159,7 @@ export function jsonPrinter(): Printer {
   }
 }
 
-/** Returns unique names: repeated ones are numbered, `max`, `max_2`, `max_3`, without the names of other columns. */
+/** Returns unique names by numbering repeated names: `max`, `max_2`, `max_3`. Skips numbers that would repeat another column's name. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set(names)
   const used = new Set<string>()
@@ -184,7 +184,7 @@ function stringOf(text: string): string {
   return escapeDelete(JSON.stringify(text))
 }
 
-/** The printer of CSV in the format of `psql --csv`: a line of names, then the rows; nothing for a statement without rows. */
+/** Prints CSV in the format of `psql --csv`: a header line, then the rows; nothing for a statement that returns no rows. */
 export const csvPrinter: Printer = {
   begin: (fields) => csvLineOf(fields.map(({ name }) => name)),
   rows: (rows) => rows.map(csvLineOf).join(''),

@@ -20,7 +20,7 @@ const log = makeSilentLog()
 const LOGINS = ['sql', 'reader', 'reader of one account', 'assistant', 'assistant of one account'] as const
 const TABLE = readCommands()
 
-/** What the program of the server names in the same form, in messages and in its list of rights. */
+/** Texts of the server binary that look like command tags but are not: parts of messages and names of rights. */
 const NO_TAGS =
   /AND CHAIN$|TO SAVEPOINT$|CONCURRENTLY$|OPTION$|^SET (NULL|WITHOUT|ACCESS|LOGGED|UNLOGGED|LOCAL|TRANSACTION)|SET TABLESPACE$|^DROP COLUMN$|OR REPLACE/
 
@@ -29,7 +29,7 @@ const readers = ['wide', 'held'].map((name) => `${name}_${randomBytes(4).toStrin
 const runs: Record<string, (statement: string) => Promise<unknown>> = {}
 const close: Array<() => Promise<unknown>> = []
 
-/** A session that does what it may: it has switched off that its transactions only read. What a statement does is taken back. */
+/** Opens a session of a new reading login with read-write transactions, so that only rights limit it. Rolls back every statement. */
 async function openSession(name: string, account?: string) {
   const config = readConfig({ DATABASE_URL: database.url })
   const { url } = await upsertReader(config, log, { name, account })
@@ -37,7 +37,7 @@ async function openSession(name: string, account?: string) {
   close.push(() => client.end())
   return async (statement: string) => {
     await client.query('set default_transaction_read_only = off')
-    // Statements that may not stand in a transaction have none.
+    // These statements cannot run inside a transaction.
     const alone =
       /^(vacuum|cluster|create (database|tablespace|subscription)|drop (database|tablespace|subscription)|alter system|discard all|checkpoint|reindex|commit prepared|rollback prepared)/
     if (!alone.test(statement)) await client.query('begin read write')
@@ -79,7 +79,7 @@ afterAll(async () => {
   for (const name of readers) await queryOnce(database.url, `drop owned by ${name}; drop role ${name}`)
 })
 
-/** `ok`, the SQLSTATE of Postgres's refusal, or the code of ours. */
+/** Returns `ok`, the SQLSTATE of Postgres's error, or the code of a musette error. */
 async function resultOf(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => 'ok',
@@ -90,28 +90,31 @@ async function resultOf(work: Promise<unknown>): Promise<string> {
   )
 }
 
-/** Most commands are refused to everybody; a normal run takes some of them. */
+/** Selects the commands that are refused to every login; a normal run tries a sample of them. */
 const isRefused = ({ got }: { got: Array<string | undefined> }) =>
   got.every((result) => ['25006', '42501', '42704'].includes(`${result}`))
 
-describe('each command of Postgres', () => {
-  it.each(LOGINS.map((login, place) => [login, place] as const))('as %s', async (login, place) => {
-    const name = new URL(database.url).pathname.slice(1)
-    const run = runs[login] as (text: string) => Promise<unknown>
-    const [others, refused] = [false, true].map((is) => TABLE.filter((row) => isRefused(row) === is))
-    const tried = [...(others ?? []), ...sample(refused ?? [], 40)]
-    const found: string[] = []
-    const next = async (rest: typeof tried) => {
-      for (let row = rest.shift(); row; row = rest.shift())
-        found.push(`${row.tag}: ${await resultOf(run(row.statement.replace('DB', name)))}`)
-    }
-    // A reading login has one session here; the others have one for each statement.
-    const rest = [...tried]
-    await Promise.all(Array.from({ length: login.startsWith('reader') ? 1 : 4 }, () => next(rest)))
-    expect(found.sort()).toEqual(tried.map(({ tag, got }) => `${tag}: ${got[place]}`).sort())
-  })
+describe('each Postgres command', () => {
+  it.each(LOGINS.map((login, place) => [login, place] as const))(
+    'has the expected result as %s',
+    async (login, place) => {
+      const name = new URL(database.url).pathname.slice(1)
+      const run = runs[login] as (text: string) => Promise<unknown>
+      const [others, refused] = [false, true].map((is) => TABLE.filter((row) => isRefused(row) === is))
+      const tried = [...(others ?? []), ...sample(refused ?? [], 40)]
+      const found: string[] = []
+      const next = async (rest: typeof tried) => {
+        for (let row = rest.shift(); row; row = rest.shift())
+          found.push(`${row.tag}: ${await resultOf(run(row.statement.replace('DB', name)))}`)
+      }
+      // A reading login runs its statements in one session; the others open a session for each statement.
+      const rest = [...tried]
+      await Promise.all(Array.from({ length: login.startsWith('reader') ? 1 : 4 }, () => next(rest)))
+      expect(found.sort()).toEqual(tried.map(({ tag, got }) => `${tag}: ${got[place]}`).sort())
+    },
+  )
 
-  it('is in the table, which has every command that the server knows', async () => {
+  it('is in the table of commands', async () => {
     const folder = await openTempDir('binaries')
     onTestFinished(() => folder.close())
     const { postgres } = await openBinaries(resolveBinaryPackage(), folder.path)

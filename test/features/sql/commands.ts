@@ -1,9 +1,9 @@
 /**
- * Each command of Postgres (the tags of src/include/tcop/cmdtaglist.h), a statement of it, and what comes of it: `ok` or the SQLSTATE.
- * Columns: `musette sql`, a reading login that has set its transaction to write, the same held to an account, an assistant,
- * the same held to an account; the last one stands for those that are left out.
- * Postgres answers `ok` with a warning, and does nothing, where a login has no right to ANALYZE, VACUUM, GRANT or REVOKE, and a login that
- * owns nothing has nothing to DROP OWNED or REASSIGN OWNED.
+ * Each Postgres command (the tags of src/include/tcop/cmdtaglist.h), a statement with that tag, and its results: `ok` or the SQLSTATE.
+ * The results are of `musette sql`, a reading login in a read-write transaction, the same limited to an account, an assistant, and an
+ * assistant limited to an account; the last result stands for results that are left out.
+ * If a login has no right to ANALYZE, VACUUM, GRANT or REVOKE, Postgres does nothing and answers `ok` with a warning. DROP OWNED and
+ * REASSIGN OWNED are `ok` because the login owns nothing.
  */
 const COMMANDS = `
 ALTER AGGREGATE|alter aggregate pg_catalog.sum(int) rename to x|25006 42501 42501 25006
@@ -192,7 +192,7 @@ UPDATE|update training.accounts set name = name|25006 42501 42501 25006
 VACUUM|vacuum training.accounts|25001 ok ok 25001
 `
 
-/** Tags that no statement has. */
+/** Tags without a statement. */
 export const WITHOUT_STATEMENT = [
   'ALTER ACCESS METHOD',
   'ALTER CAST',
@@ -204,7 +204,7 @@ export const WITHOUT_STATEMENT = [
   'LOGIN',
 ]
 
-/** Reads the table; `got` has what comes of a statement for each of the five. */
+/** Reads the table; `got` has the result of the statement for each of the five logins. */
 export function readCommands() {
   const lines = COMMANDS.trim().split('\n')
   return lines.map((line) => {

@@ -13,7 +13,7 @@ const ENDLESS = 'select generate_series(1, 1000000000) as i'
 const two = async () => (await collectResults(queries, 'select 1 + 1 as two'))[0]?.rows
 
 describe('the guarded connection', () => {
-  it('continues after a mistake, a cancelled statement, and a reader that stops early', async () => {
+  it('continues after an error, a cancelled statement and an early stop', async () => {
     await expect(collectResults(queries, 'select 1 / 0')).rejects.toThrow('division by zero')
     expect(await two()).toEqual([['2']])
     const stop = new AbortController()
@@ -28,7 +28,7 @@ describe('the guarded connection', () => {
     expect(await queryOnce(database.url, active)).toEqual([])
   })
 
-  it('accepts one statement at a time, so that no text can end its transaction', async () => {
+  it('accepts one statement at a time, so that no text can end the transaction', async () => {
     const input = { connectionString: database.url, applicationName: 'a test' }
     const connection = await openGuardedConnection(input)
     onTestFinished(() => connection.close())
@@ -42,7 +42,7 @@ describe('the guarded connection', () => {
     await expect(run('set transaction read write')).rejects.toThrow('before any query')
   })
 
-  it('shows one moment of the database to all statements of a text', async () => {
+  it('runs all statements of a text on one snapshot', async () => {
     await queryOnce(database.url, 'create table public.moments (a int)')
     const counts: unknown[] = []
     const count = 'select count(*) from public.moments'
@@ -55,7 +55,7 @@ describe('the guarded connection', () => {
   })
 })
 
-describe('a text of SQL', () => {
+describe('a text with several statements', () => {
   const pieces = fc.constantFrom(
     "select 'a;b''c'",
     "select e'it\\'s; one' || U&'x;'",
@@ -68,7 +68,7 @@ describe('a text of SQL', () => {
     "select name'x;'",
   )
 
-  it('is split where its statements end, and left to the server when a quote is not closed', async () => {
+  it('is split at the ends of statements, but not after an open quote', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(pieces, { minLength: 1, maxLength: 6 }), async (statements) => {
         const text = `;${statements.join(' ;\n/* ; */ ')}; -- the end;`

@@ -13,8 +13,8 @@ function printed(options: TableOptions, fields: readonly Field[], ...batches: Ro
   return parts.join('').split('\n').slice(0, -1)
 }
 
-describe('a table', () => {
-  it('aligns wide, combining and emoji characters by their width on a terminal', () => {
+describe('a printed table', () => {
+  it('aligns wide, combining and emoji characters by their terminal width', () => {
     const names = ['漢字', 'e\u0301te\u0301', '👩‍🚒 5', '한글', '\u1112\u1161\u11ab', 'ab']
     expect(names.map(widthOf)).toEqual([4, 3, 4, 4, 2, 2])
     const lines = printed(
@@ -35,7 +35,7 @@ describe('a table', () => {
     ])
   })
 
-  it('shows one value a line on a narrower terminal, and cuts nothing elsewhere', () => {
+  it('has one value per line on a narrow terminal, and is not cut elsewhere', () => {
     const fields = [text('name'), text('why')]
     const rows: Row[] = [
       ['a', `${'long '.repeat(10)}\nend`],
@@ -57,7 +57,7 @@ describe('a table', () => {
     expect(printed({ expanded: true }, fields, rows)[2]).toBe(`why   ${'long '.repeat(10)}`)
   })
 
-  it('is never wider than the terminal, and keeps its columns after a late longer value', () => {
+  it('is never wider than the terminal, and keeps its columns after a late long value', () => {
     const fields = [text('name'), number('n')]
     const first: Row[] = Array.from({ length: 1_000 }, () => ['x', '10000'])
     const late: Row[] = [
@@ -76,8 +76,8 @@ describe('a table', () => {
   })
 })
 
-describe('the text of a cell', () => {
-  it('has no control sequences', () => {
+describe('a cell of a printed table', () => {
+  it('contains no control characters', () => {
     expect(escapeControls('\u001b]0;x\u0007\r\n\u009b\u007f\ta')).toBe(
       '\\x1B]0;x\\x07\\r\n\\u009B\\x7F      a',
     )
@@ -89,7 +89,7 @@ describe('the text of a cell', () => {
     )
   })
 
-  it('is broken and cut between characters, and breaking loses nothing', () => {
+  it('is wrapped and cut between characters, and wrapping loses nothing', () => {
     const any = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.string({ unit: fc.constantFrom('漢', '𠀀', 'e\u0301', '👩‍🚒', 'a') }),
@@ -103,8 +103,8 @@ describe('the text of a cell', () => {
   })
 })
 
-describe('the names of JSON', () => {
-  it('are unique, and a name that is unique already stays', () => {
+describe('JSON member names', () => {
+  it('are made unique, and a unique name stays unchanged', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'a_2', 'a_2_2', 'a_3', 'b', '')), (names) => {
         const unique = uniqueNames(names)

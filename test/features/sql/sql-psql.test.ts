@@ -19,8 +19,8 @@ if (!hasPsql) {
   process.stderr.write(`musette tests: ${sentence} (the tests that compare with it do not run)\n`)
 }
 
-// Postgres holds every character but NUL; half of a surrogate pair is none. psql leaves out the code points that Unicode
-// promises never to give to a character.
+// Removes what the two cannot both print: NUL and lone surrogates, which Postgres does not store, and Unicode noncharacters, which psql
+// leaves out.
 const wellFormed = (text: string) =>
   Buffer.from(text.replaceAll('\0', ''))
     .toString('utf8')
@@ -35,13 +35,13 @@ const anyText = fc
     fc.constantFrom('', 'NULL', '\\.', '\\N', ' a ', '"', ','),
   )
   .map(wellFormed)
-/** A name, also one that comes twice. */
+/** A column name, sometimes a repeated one. */
 const anyName = fc.oneof(
   fc.constantFrom('max', 'min', '?column?', 'Größe', '漢字', 'a,b', 'say "so"', 'two\nlines'),
   anyText.filter((text) => text !== '').map((text) => wellFormed(text.slice(0, 10))),
 )
 
-/** A select with a few columns and rows of texts and NULLs. */
+/** A SELECT with a few columns and rows of texts and NULLs. */
 const generatedSelect = fc
   .tuple(
     fc.array(fc.tuple(anyName, fc.array(fc.option(anyText, { freq: 4 }), { minLength: 4, maxLength: 4 })), {
@@ -61,7 +61,7 @@ const generatedSelect = fc
     return `select ${picked.join(', ')} from (values ${rows.join(', ')}) v (n, ${names.join(', ')}) where n < ${count} order by n`
   })
 
-/** Values of the types whose texts depend on the settings of a session. */
+/** Values of the types whose text form depends on session settings. */
 const TYPED = readTable(`
 double precision | NaN Infinity -0 1e-7 1e20 0.1 0.30000000000000004
 real | 16777217 0.1 1e-7
@@ -81,11 +81,11 @@ text[] | {a,"b,c",NULL,""}`).flatMap(([type, values = '']) =>
   values.split(' ').map((value) => `select '${value}'::${type} as x`),
 )
 
-describe.runIf(hasPsql)('musette sql beside psql', () => {
+describe.runIf(hasPsql)('musette sql, compared with psql,', () => {
   const database = openForAll(() => openTestDatabase({ migrated: false }))
   const queries = openForAll(() => openQueries({ connectionString: database.url, write: false }))
 
-  it(`writes the same CSV to the byte for hundreds of selects (seed ${SEED})`, async () => {
+  it(`writes byte-identical CSV for hundreds of selects (seed ${SEED})`, async () => {
     const selects = [...TYPED, ...fc.sample(generatedSelect, { seed: SEED, numRuns: SELECTS })]
     const theirs = await askPsql(database.url, selects)
     for (const [index, select] of selects.entries()) {
@@ -99,10 +99,10 @@ describe.runIf(hasPsql)('musette sql beside psql', () => {
   })
 })
 
-/** Runs all selects in one process of psql and returns what it prints for each. */
+/** Runs all selects in one psql process and returns the output of each. */
 async function askPsql(url: string, selects: readonly string[]): Promise<string[]> {
   const known = new URL(url)
-  // psql knows it from version 16.
+  // psql before 16 refuses the parameter.
   known.searchParams.delete('require_auth')
   const child = spawn('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '--csv', known.href], {
     env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', PGTZ: 'UTC', PGCLIENTENCODING: 'UTF8' },
@@ -111,7 +111,7 @@ async function askPsql(url: string, selects: readonly string[]): Promise<string[
   const complaints: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => complaints.push(chunk))
-  // A complaint ends psql before it has read all; it is told below.
+  // After an error, psql exits before it has read its input; the test reports the error below.
   child.stdin.on('error', () => undefined)
   child.stdin.end(selects.map((select) => `${select};\n\\echo '${END}'\n`).join(''))
   const code = await new Promise((resolve) => child.on('close', resolve))

@@ -14,7 +14,7 @@ const sql = (args: readonly string[], url = database.url, more: Record<string, s
   runVerb(['sql', ...args], { env: { DATABASE_URL: url, MUSETTE_DATA_DIR: folder.path, ...more } })
 const written = () => join(folder.path, 'written')
 const tag = randomBytes(4).toString('hex')
-/** Owners that may make no login: one that may also end sessions, and one that may not. */
+/** Owners that may not create logins: one may also terminate sessions, the other may not. */
 const [mighty, plain] = [`mighty_${tag}`, `plain_${tag}`]
 const urlOf = (name: string) =>
   Object.assign(new URL(database.url), { username: name, password: 'owns' }).href
@@ -32,7 +32,7 @@ afterAll(async () => {
   await queryOnce(database.url, `drop owned by ${mighty}, ${plain}; drop role ${mighty}, ${plain}`)
 })
 
-/** What a superuser may do in a transaction that only reads. */
+/** Harmful statements that a superuser may run in a read-only transaction. */
 const HARMFUL = (file: string) => [
   `copy (select 1) to program 'id > ${file}'`,
   `copy (select 1) to '${file}'`,
@@ -49,14 +49,14 @@ const HARMFUL = (file: string) => [
 ]
 
 describe('musette sql without --write', () => {
-  it.each(HARMFUL('FILE'))('refuses to a superuser: %s', async (statement) => {
+  it.each(HARMFUL('FILE'))("refuses a superuser's statement: %s", async (statement) => {
     const { code, stdout, stderr } = await sql([statement.replace('FILE', written())])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/permission denied|must be superuser|add --write/)
     expect(existsSync(written())).toBe(false)
   })
 
-  it('reads the mirror, and names --write for what is outside of it', async () => {
+  it('reads only the mirror, and suggests --write for other tables', async () => {
     expect((await sql(['--csv', 'select name from accounts'])).stdout).toBe('name\nmine\n')
     const notes = 'select note from public.notes'
     expect(await sql([notes])).toMatchObject({
@@ -66,11 +66,11 @@ describe('musette sql without --write', () => {
     expect((await sql(['--csv', '--write', notes])).stdout).toBe('note\nmine\n')
   })
 
-  it('keeps the rights of the owner with --write', async () => {
+  it("has the owner's rights if --write is added", async () => {
     expect(await sql(['--write', "select pg_read_file('PG_VERSION')"])).toMatchObject({ code: 0 })
   })
 
-  it('reads as an owner that may make no login, unless that one may do more', async () => {
+  it('reads as an owner that may not create logins, unless it has other rights', async () => {
     const who = ['--csv', 'select current_user as name, count(*) as accounts from accounts']
     expect((await sql(who, urlOf(plain))).stdout).toBe(`name,accounts\n${plain},1\n`)
     const refused = await sql(who, urlOf(mighty))

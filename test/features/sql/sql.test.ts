@@ -12,9 +12,9 @@ import { runVerb } from '../../kit/verbs.ts'
 
 const main = distPath('main.js')
 const STOPPED = 'musette: stopped; the statement was cancelled\n'
-/** More rows than a call can have arguments, and more than the small heap below could hold. */
+/** A query with more rows than a call can have arguments, and than the small heap below could hold. */
 const MANY = 'select i, repeat(md5(i::text), 6) as sums from generate_series(1, 130000) as i'
-/** A small heap is swept often, and a dozen processes start slowly on a busy machine. */
+/** Timeout, ms: garbage collection is frequent in a small heap, and a dozen processes start slowly on a busy machine. */
 const MANY_MS = 180_000
 const CODE = '("$@"; echo "code $?" >&2)'
 const SMALL_HEAP = '--max-old-space-size=48'
@@ -27,7 +27,7 @@ const sql = (args: readonly string[], more: Record<string, string> = {}) =>
   runVerb(['sql', ...args], { env: { ...env(), ...more } })
 const print = async (...args: string[]) => (await sql(args)).stdout
 
-/** Runs a command of a shell in which "$@" is `musette sql` with a small heap and these arguments. */
+/** Runs a shell command in which "$@" is `musette sql` with a small heap and these arguments. */
 async function inShell(command: string, args: readonly string[]) {
   const words = ['-c', command, 'sh', process.execPath, SMALL_HEAP, main, 'sql', ...args]
   return promisify(execFile)('sh', words, { env: { PATH: process.env.PATH, ...env() } })
@@ -41,7 +41,7 @@ const running = () =>
   )
 
 describe('musette sql', () => {
-  it('shows every column, also those of one name, and JSON without loss: values that JavaScript would round are strings', async () => {
+  it('prints every column and value without loss, as a table and as JSON', async () => {
     const query = "select 187 as max, 160 as max, 0 as min, 'x' as max_2"
     expect(await print(query)).toBe('max  max  min  max_2\n───  ───  ───  ─────\n187  160    0  x\n(1 row)\n')
     expect(await print('--csv', query)).toBe('max,max,min,max_2\n187,160,0,x\n')
@@ -66,10 +66,10 @@ describe('musette sql', () => {
 
   it.each([
     ['a table', []],
-    ['one value a line', ['-x']],
+    ['one value per line', ['-x']],
     ['CSV', ['--csv']],
     ['JSON', ['--json']],
-  ])('sends no control character of a value to a terminal as %s', async (_form, form) => {
+  ])('prints no control character on a terminal: %s', async (_form, form) => {
     if (findBinary(['script']) === undefined) return
     const query = `select e'\\x1b[31m\\x07\\u009b' as e`
     for (const text of [query, ...(form.includes('--json') ? [] : [`copy (${query}) to stdout`])]) {
@@ -82,9 +82,21 @@ describe('musette sql', () => {
   })
 
   it.each([
-    ['prints any number of rows in little memory as a table', '"$@" | tail -n 1', [], '(130000 rows)\n', ''],
-    ['… as CSV', '"$@" | wc -l', ['--csv'], '130001\n', ''],
-    ['ends quietly when its reader stops', `${CODE} | head -n 1`, ['--csv'], 'i,sums\n', 'code 0\n'],
+    [
+      'prints any number of rows in constant memory as a table',
+      '"$@" | tail -n 1',
+      [],
+      '(130000 rows)\n',
+      '',
+    ],
+    ['prints any number of rows in constant memory as CSV', '"$@" | wc -l', ['--csv'], '130001\n', ''],
+    [
+      'exits 0 without a message if its reader stops',
+      `${CODE} | head -n 1`,
+      ['--csv'],
+      'i,sums\n',
+      'code 0\n',
+    ],
   ])(
     '%s',
     async (_, command, options, stdout, stderr) => {
@@ -93,7 +105,7 @@ describe('musette sql', () => {
     MANY_MS,
   )
 
-  it('cancels the statement at the server on a signal', async () => {
+  it('cancels the statement at the server on SIGINT and SIGTERM', async () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const started = startNode([main, 'sql', 'select pg_sleep(600) as begun'], { env: env() })
       onTestFinished(async () => void (await started.kill('SIGKILL')))
@@ -103,7 +115,7 @@ describe('musette sql', () => {
     }
   })
 
-  it('stops at once while its reader reads nothing', async () => {
+  it('stops at once on a signal even if its reader has stalled', async () => {
     const query = "select generate_series(1, 100000000), repeat('x', 1000) as begun"
     const child = spawn(process.execPath, [main, 'sql', query], {
       env: { PATH: process.env.PATH, ...env() },
@@ -118,7 +130,7 @@ describe('musette sql', () => {
     expect(await running()).toEqual([])
   })
 
-  it('writes nothing without --write, whatever URL, session or statements', async () => {
+  it('changes nothing without --write, whatever the URL, session and statements', async () => {
     await queryOnce(database.url, 'create table if not exists public.kept (a int)')
     const url = new URL(database.url)
     url.searchParams.set('options', '-c default_transaction_read_only=off -c statement_timeout=77s')
@@ -149,7 +161,7 @@ describe('musette sql', () => {
     expect(await queryOnce(database.url, 'select count(*)::int as n from kept')).toEqual([{ n: 2 }])
   })
 
-  it('shows the line of a mistake, a caret under it and the hint of Postgres, as psql does', async () => {
+  it("shows the line of an error, a caret and Postgres's hint, as psql does", async () => {
     const { code, stderr } = await sql(["select 1;\nselect 2,\n\t  nam, 'ü' from activities"])
     expect(code).toBe(2)
     expect(stderr).toBe(
@@ -168,16 +180,16 @@ describe('musette sql', () => {
     expect(noted.stdout).toContain('(1 row)')
   })
 
-  it('prints one hint when a statement sums columns of type real, and the rows', async () => {
+  it('prints one hint and the rows if a statement sums columns of type real', async () => {
     const { stdout, stderr, code } = await sql(['--csv', 'select sum(power), sum(hr) from samples'])
     expect([stdout, code]).toEqual(['sum,sum\n,\n', 0])
     expect(stderr).toMatch(
-      /^HINT: {2}Postgres adds columns of type real in single precision, .*samples_float8.*\n$/,
+      /^HINT: {2}Postgres sums columns of type real in single precision, .*samples_float8.*\n$/,
     )
     expect((await sql(['select sum(power::float8) from samples'])).stderr).toBe('')
   })
 
-  it('answers the commands of psql for tables and columns, and suggests a command for others', async () => {
+  it('answers \\d and \\d NAME, and suggests a command for others of psql', async () => {
     const all = await sql(['--csv', '\\d'])
     expect(all.stdout).toMatch(/^training,accounts,table,/m)
     expect(all.stdout).toMatch(/^training,daily_load,view,/m)
@@ -189,7 +201,7 @@ describe('musette sql', () => {
     const missing = await sql(['\\d nothing'])
     expect(missing).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('no table or view nothing here'),
+      stderr: expect.stringContaining('no table or view nothing'),
     })
     const other = await sql(['--write', '\\copy x to y'])
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('psql "$(musette db-url)"') })
