@@ -10,9 +10,12 @@ import type { ReaderLogin } from './reader.ts'
 const dbUrlVerb = defineVerb({
   name: 'db-url',
   description:
-    'print the connection URL for other programs; the embedded Postgres stops ten minutes after the last one disconnects',
+    'print the connection URL for other programs; the embedded Postgres stops ten minutes after the last program disconnects',
   options: {
-    withPassword: flag('--with-password', 'include the password, for a program that reads no password file'),
+    withPassword: flag(
+      '--with-password',
+      'include the password, for programs that cannot read a password file',
+    ),
   },
   help: { settings: DATABASE, exits: ASKS, examples: ['psql "$(musette db-url)"'] },
   needs: 'nothing',
@@ -33,7 +36,7 @@ const dbHoldVerb = defineVerb({
   withoutDataDir: true,
   async run(tools): Promise<undefined> {
     const { holdDatabase } = await import('./shared-database.ts')
-    // The parent process waits for one message; it may have ended.
+    // The parent process waits for one message, unless it has already exited.
     const report = (message: object) => void (process.connected && process.send?.(message))
     await holdDatabase({ ...tools, report }, { signal: tools.signal })
   },
@@ -41,14 +44,13 @@ const dbHoldVerb = defineVerb({
 
 const readerVerb = defineVerb({
   name: 'reader [name]',
-  description:
-    'make a login that reads schema training and nothing else, or give it a new password; print its URL',
+  description: 'create a login that can read only schema training, or give it a new password; print its URL',
   options: {
-    account: option('--account <account>', 'the only account whose rows it sees; needs Postgres 15'),
-    passwordStdin: flag('--password-stdin', 'read the password from standard input; else it is generated'),
+    account: option('--account <account>', 'show only the rows of this account; needs Postgres 15'),
+    passwordStdin: flag('--password-stdin', 'read the password from standard input; default: generated'),
     statementTimeoutMs: option(
       '--statement-timeout <duration>',
-      'how long one statement may take, 5m unless given',
+      'timeout of a statement; default: 5m',
       parseTimeout,
     ),
   },
@@ -58,7 +60,7 @@ const readerVerb = defineVerb({
     examples: ['musette reader grafana --statement-timeout 1m', 'musette reader coach --account anna'],
   },
   needs: 'nothing',
-  // The URL alone goes to standard output.
+  // Only the URL goes to standard output.
   async run({ config, log, signal, print, note }, input): Promise<undefined> {
     const { name = 'analyst', account, passwordStdin, statementTimeoutMs } = input
     const password = passwordStdin
@@ -67,7 +69,7 @@ const readerVerb = defineVerb({
     const { upsertReader } = await import('./reader.ts')
     const reader = await upsertReader(config, log, { name, password, statementTimeoutMs, account, signal })
     note(
-      `musette: login "${name}" reads ${account === undefined ? 'schema training' : `the rows of account "${account}" in schema training`}; its password stands in this URL and is not shown again`,
+      `musette: login "${name}" reads ${account === undefined ? 'schema training' : `the rows of account "${account}" in schema training`}; its password is in this URL and is not shown again`,
     )
     print(reader.url)
     for (const line of adviceFor(name, config, reader)) note(line)
@@ -84,24 +86,24 @@ function adviceFor(
   bare.password = ''
   bare.searchParams.delete('password')
   const lines = [
-    `psql asks for the password, which keeps it from the list of processes: psql ${bare.href}`,
-    'Metabase and DuckDB take the URL as it is; Grafana asks for its parts:',
+    `psql asks for the password, so that the process list does not show it: psql ${bare.href}`,
+    'Metabase and DuckDB accept the URL; Grafana needs its parts:',
     `host ${searchParams.get('host') ?? hostname}:${searchParams.get('port') ?? (port || 5432)}, database ${decodeURIComponent(pathname.slice(1))}, user ${name}, the password`,
   ]
   if (!config.databaseUrl) {
     lines.push(
       'TLS/SSL mode: disable',
-      'the embedded Postgres answers while a musette runs; to keep it up for other programs, run: musette db-url',
+      'the embedded Postgres runs only while musette runs; to keep it running for other programs, run: musette db-url',
     )
   }
   for (const schema of writableSchemas) {
     lines.push(
-      `every login of this server may create tables in schema ${schema}; an administrator ends that with: REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC`,
+      `every login of this server may create tables in schema ${schema}; an administrator can revoke this with: REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC`,
     )
   }
   if (openRights.length > 0) {
     lines.push(
-      `the login may use ${openRights.join(', ')}, as every login of this server, and could block musette or fill the disk; a superuser ends that, and gives it a new password, with: DATABASE_URL=postgres://superuser:…@host:5432/database musette reader ${name}`,
+      `every login of this server may use ${openRights.join(', ')}, so this login could block musette or fill the disk; a superuser can revoke this and set a new password with: DATABASE_URL=postgres://superuser:…@host:5432/database musette reader ${name}`,
     )
   }
   return lines
@@ -110,7 +112,7 @@ function adviceFor(
 function parseTimeout(text: string): number {
   const milliseconds = parseDuration(text)
   if (milliseconds) return milliseconds
-  throw new InvalidArgumentError('It is not a duration; write for example 60s.')
+  throw new InvalidArgumentError('It is not a duration, such as 60s.')
 }
 
 export const reader = defineFeature({

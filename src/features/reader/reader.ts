@@ -22,14 +22,14 @@ import { readerUrl } from '../../program/query/reader-url.ts'
 export type ReaderLogin = Awaited<ReturnType<typeof upsertReader>>
 
 const INSUFFICIENT_PRIVILEGE = '42501'
-/** Names reserved by Postgres and musette. */
+/** Login names reserved by Postgres and musette. */
 const OURS = /^(?:pg_|musette_(?:reader$|one_account$|account_|mcp_|sql_|pages_))/
 
 /**
- * Makes a login for analysts in the user's own database or the embedded one, with a generated password unless one is given.
- * An existing login gets the new password. With `account` it is held to the rows of one account by row security. Throws ConfigError
- * `bad_reader_name`, `bad_reader_password`, `reader_name_taken`, `no_account`, `reader_held` for such a login without its account,
- * `one_account_unsupported` before Postgres 15, and `reader_forbidden` when the user of DATABASE_URL may not create roles.
+ * Creates a read-only login in the user's own database or the embedded one, or gives an existing login a new password. Generates the
+ * password unless `password` is set. With `account`, row security limits the login to the rows of that account. Throws ConfigError
+ * `bad_reader_name`, `bad_reader_password`, `reader_name_taken`, `no_account`, `reader_held` if the login is limited to an account and
+ * `account` is not set, `one_account_unsupported` before Postgres 15, and `reader_forbidden` if the user of DATABASE_URL may not create roles.
  */
 export async function upsertReader(
   config: Config,
@@ -38,7 +38,7 @@ export async function upsertReader(
     name: string
     password?: string | undefined
     statementTimeoutMs?: number | undefined
-    /** the only account that it sees; undefined: all */
+    /** the only account that the login can read; undefined: all accounts */
     account?: string | undefined
     signal?: AbortSignal
   },
@@ -47,7 +47,7 @@ export async function upsertReader(
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || OURS.test(name))
     throw new ConfigError(
       'bad_reader_name',
-      'a login name has small letters, digits and _, 63 at most, for example analyst',
+      'a login name may have at most 63 lower-case letters, digits and _, for example analyst',
     )
   // Other characters are refused, because Postgres would normalize them (SASLprep) or a URL would escape them twice.
   if (!/^[\x21-\x7e]{12,128}$/.test(password))
@@ -64,9 +64,9 @@ export async function upsertReader(
     })
     if (accountId !== undefined) await assertOneAccount(store)
     const found = await store.transaction(async (tx) => {
-      // A new password must not open the accounts of others.
+      // A new password must not give access to other accounts.
       if (accountId === undefined && (await findHeldAccounts(tx.client, name)).length > 0) {
-        const message = `login "${name}" is held to one account; name that account: musette reader ${name} --account ACCOUNT, or choose another name for a login that reads all`
+        const message = `login "${name}" is limited to one account; put the account's name after musette reader ${name} --account, or choose another name for a login that reads all accounts`
         throw new ConfigError('reader_held', message)
       }
       await upsertReaderLogin(tx, { name, password, statementTimeoutMs, wholeServer: !config.databaseUrl })
@@ -74,7 +74,7 @@ export async function upsertReader(
       return {
         /** schemas in which every login of this server may create tables */
         writableSchemas: await findWritableSchemas(tx, name),
-        /** rights that the login has because the user of DATABASE_URL may not revoke them */
+        /** rights that the login keeps because the user of DATABASE_URL may not revoke them */
         openRights: await findOpenRights(tx, name),
       }
     })
@@ -83,7 +83,7 @@ export async function upsertReader(
   } catch (error) {
     if (sqlstateOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
     const message =
-      'the user of DATABASE_URL may not make logins; run it once as an administrator of the server: ' +
+      'the user of DATABASE_URL may not create logins; run this once as an administrator of the server: ' +
       'DATABASE_URL=postgres://administrator:…@host:5432/database musette reader'
     throw new ConfigError('reader_forbidden', message, { cause: error })
   } finally {
@@ -92,7 +92,7 @@ export async function upsertReader(
   }
 }
 
-/** Makes the reading logins of one server in another, with their passwords; those of assistants are made when one begins. */
+/** Copies the reading logins of one server to another, with their passwords. Logins of assistants are not copied, because musette mcp creates them. */
 export const copyReaders: ServerCopy = async ({ log }, { from, to }) => {
   if (to === undefined) return { copied: [], leftOut: [] }
   const found = await closeAfter(openStore({ log }, { connectionString: from }), (source) =>
@@ -110,7 +110,7 @@ export const copyReaders: ServerCopy = async ({ log }, { from, to }) => {
   return { copied: found.map(({ name }) => `reading login ${name}`), leftOut: [] }
 }
 
-/** Renews the settings and rights of all reading logins, as far as the user may; does not fail. */
+/** Renews the settings and rights of all reading logins, as far as the database user may; logs a failure and does not throw. */
 export async function renewReaders({
   store,
   log,
@@ -121,6 +121,6 @@ export async function renewReaders({
     .transaction((tx) => renewReaderLogins(tx, { wholeServer }))
     .catch((error: unknown) => {
       const reason = errorLine(error)
-      log.warn({ reason }, 'the settings of the reading logins could not be made anew; run: musette reader')
+      log.warn({ reason }, 'the settings of the reading logins could not be renewed; run: musette reader')
     })
 }

@@ -13,22 +13,22 @@ import { joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
 import { assertDatabase, findMismatch, openDatabase } from '../../program/app/open-database.ts'
 import type { Config } from '../../program/config/config.ts'
 
-/** The embedded Postgres stops when no program was connected and no `db-url` ran for this long. */
+/** The embedded Postgres stops if no program has been connected and no `db-url` has run for this long, ms. */
 const HOLD_IDLE_MS = 10 * MINUTE
 const HOLD_LOOK_EVERY_MS = 30 * SECOND
-/** The first start creates the files of the database, which takes long on a slow disk. */
+/** Timeout of a start, ms: the first start creates the database files, which is slow on a slow disk. */
 const SHARE_WITHIN_MS = 60 * SECOND
 const LOOK_EVERY_MS = 100
-/** A connection of this name does not keep the database running. */
+/** A connection with this name does not keep the database running. */
 const OURS = { application_name: 'musette' } as const
 
-/** The message of the background process to its parent: ready, or the failure; `mendable` is true for a ConfigError. */
+/** The message from the background process to its parent: the failure, or none if the database is ready. `mendable` marks a ConfigError. */
 type Report = { failure?: { code: string; message: string; mendable: boolean } }
 
 /**
  * Returns a connection URL for other programs. A background process starts the embedded Postgres, or joins the running one, and
  * keeps it running while a program is connected. The URL names a password file, or contains the password with `withPassword`.
- * Throws ConfigError `no_data` when there is no database, the error of the start, and TransientError `embedded_not_started` after a minute.
+ * Throws ConfigError `no_data` if there is no database, the error of the start, or TransientError `embedded_not_started` after a minute.
  */
 export async function shareDatabaseUrl(
   deps: { config: Config; log: Logger },
@@ -37,7 +37,7 @@ export async function shareDatabaseUrl(
   const { config } = deps
   if (config.databaseUrl) return config.databaseUrl
   await assertDatabase(config)
-  // Needed also when a Postgres runs: a short verb may own it, and the background process keeps it running after that.
+  // Needed even if Postgres is running: a short-lived command may own it, and the background process takes it over.
   await writeFile(join(config.dataDir, REQUESTED), '', { mode: 0o600 })
   for (let waited = 0; waited < SHARE_WITHIN_MS; waited += LOOK_EVERY_MS) {
     if (!(await isLocked(config.dataDir, 'holder'))) await startHolder(deps, options.signal)
@@ -51,15 +51,15 @@ export async function shareDatabaseUrl(
 }
 
 /**
- * Finds what a reader needs to know of a database that is older or newer than this version, see findMismatch. Undefined also when the
- * database does not answer soon: the program that gets the URL will say so.
+ * Returns a warning if the database is older or newer than this version of musette, see findMismatch. Returns undefined if they match or
+ * if the database does not answer soon, because the program that gets the URL will report that.
  */
 export async function findSharedMismatch(config: Config): Promise<string | undefined> {
   const url = config.databaseUrl ?? (await readSharedUrl(config.dataDir, { withPassword: true }))
   return url && findMismatch(url)
 }
 
-/** Starts the background process and waits until one keeps the database running. Throws its failure. */
+/** Starts the background process and waits until it, or another one, keeps the database running. Throws the failure that it reports. */
 async function startHolder(
   { config, log }: { config: Config; log: Logger },
   signal: AbortSignal | undefined,
@@ -79,7 +79,7 @@ async function startHolder(
         reject(
           new TransientError(
             'embedded_not_started',
-            `the process that keeps the database running ended (${how ?? code})`,
+            `the process that keeps the database running has exited (${how ?? code})`,
           ),
         ),
       )
@@ -97,9 +97,9 @@ async function startHolder(
 }
 
 /**
- * Keeps the embedded Postgres running until no program was connected and no `db-url` ran for ten minutes (`idleMs`), or until
- * the signal aborts. Returns at once when another process does so. `report` is called once with the result of the start.
- * Throws the errors of the start, and the signal's reason.
+ * Keeps the embedded Postgres running until no program has been connected and no `db-url` has run for ten minutes (`idleMs`), or until the
+ * signal aborts. Returns at once if another process keeps it running. Calls `report` once with the result of the start. Throws the errors
+ * of the start, and the signal's reason.
  */
 export async function holdDatabase(
   deps: { config: Config; log: Logger; report: (report: Report) => void },
@@ -115,7 +115,7 @@ export async function holdDatabase(
       report({})
       for (let idle = 0; ; ) {
         await sleep(lookEveryMs, signal)
-        // The data directory was deleted, and with it the database.
+        // Somebody has deleted the data directory and thus the database.
         if (!(await stat(config.dataDir).catch(() => undefined))) return
         const needed = (await keepAlive.wasRequested()) || (await isInUse(url).catch(() => false))
         idle = needed ? 0 : idle + lookEveryMs
@@ -131,7 +131,7 @@ export async function holdDatabase(
   }
 }
 
-/** Tells whether a program other than musette is connected. */
+/** Reports whether a program other than musette is connected. */
 async function isInUse(url: string): Promise<boolean> {
   const { rowCount } = await withClient({ ...OURS, connectionString: url }, (client) =>
     client.query(
@@ -142,18 +142,18 @@ async function isInUse(url: string): Promise<boolean> {
   return rowCount !== 0
 }
 
-/** The file that says that a program needs the database, with the time of the last request as its time of change. */
+/** A file whose modification time is the time when a program last requested the database. */
 const REQUESTED = 'postgres.requested'
 
 /**
- * Acquires the lock of the process that keeps the embedded Postgres of a data directory running for other programs, or returns
- * undefined while a living process has it.
+ * Acquires the lock of the process that keeps a data directory's embedded Postgres running for other programs. Returns undefined if a
+ * running process holds the lock.
  */
 async function acquireKeepAlive(dataDir: string) {
   let lock = await acquireLock(dataDir, 'holder')
   if (!lock) return undefined
   let seen = await readRequested(dataDir)
-  /** Tells whether a program has requested the database since the last call. */
+  /** Reports whether a program has requested the database since the last call. */
   const wasRequested = async () => {
     const last = seen
     seen = await readRequested(dataDir)
@@ -161,11 +161,11 @@ async function acquireKeepAlive(dataDir: string) {
   }
   return {
     wasRequested,
-    /** Releases the lock; false when a program has requested the database meanwhile and this process has the lock again. */
+    /** Releases the lock. Returns false if a program has requested the database meanwhile and this process holds the lock again. */
     async release(): Promise<boolean> {
       await lock?.release()
       lock = undefined
-      // A program records its request before it checks for a holder: one that still found this process has recorded it by now.
+      // A program records its request before it checks for a holder, so a program that found this process has recorded its request by now.
       if (!(await wasRequested())) return true
       lock = await acquireLock(dataDir, 'holder')
       return lock === undefined

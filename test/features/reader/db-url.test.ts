@@ -17,7 +17,7 @@ import { runVerb } from '../../kit/verbs.ts'
 const log = makeSilentLog()
 const run = promisify(execFile)
 const ONE = 'select 1 as one'
-/** A new database takes seconds, and each test begins with one that nobody has used. */
+/** Creating a database takes seconds, so each test copies this unused one. */
 const first = openForAll(() => openTempDir('db-url-first'))
 const folder = openForEach(() => openTempDir('db-url'))
 beforeAll(async () => {
@@ -35,8 +35,8 @@ const env = () => ({ MUSETTE_DATA_DIR: folder.path })
 const config = () => readConfig(env())
 const dbUrl = (...args: string[]) => runNode([distPath('main.js'), 'db-url', ...args], { env: env() })
 
-describe('db-url', () => {
-  it('names a password file for psql, and never the password', async () => {
+describe('musette db-url', () => {
+  it('prints a password file for psql, and never the password', async () => {
     const { code, stdout } = await dbUrl()
     expect(code).toBe(0)
     const { port, password } = JSON.parse(await readFile(join(folder.path, 'postgres.json'), 'utf8'))
@@ -46,7 +46,7 @@ describe('db-url', () => {
     expect((await stat(join(folder.path, 'postgres.pgpass'))).mode & 0o777).toBe(0o600)
     const psql = await run('psql', [stdout.trim(), '--no-password', '-Atc', 'select current_user, version()'])
     expect(psql.stdout).toMatch(/^musette\|PostgreSQL 18/)
-    // Neither the server nor its watchdog, nor who holds it, shows the password to other users.
+    // Neither the server, its watchdog nor the background process shows the password to other users.
     const processes = await listProcesses('')
     expect(processes.filter(({ args, environment }) => `${args} ${environment}`.includes(password))).toEqual(
       [],
@@ -58,7 +58,7 @@ describe('db-url', () => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('DATABASE_URL has none') })
   })
 
-  it('starts one process only, however closely it is run, a new one when that was killed, and says why the database does not start', async () => {
+  it('starts one background process, replaces it if killed, and reports a failed start', async () => {
     const holders = async () => (await listProcesses('db-hold')).map(({ pid }) => pid)
     const end = async (signal: NodeJS.Signals) => {
       for (const pid of await holders()) process.kill(pid, signal)
@@ -81,11 +81,11 @@ describe('db-url', () => {
   })
 })
 
-describe('the process that holds the database', () => {
+describe('the background process of db-url', () => {
   const hold = (idleMs: number, signal = new AbortController().signal, report = () => {}) =>
     holdDatabase({ config: config(), log, report }, { signal, idleMs, lookEveryMs: 20 })
 
-  it('stays while another program than musette is connected, and ends when none is', async () => {
+  it('runs while another program is connected, and exits when none is', async () => {
     const daemon = await openLocalApp(config(), log)
     let gone = false
     const asking = queryOnce(daemon.databaseUrl, 'select pg_sleep(1)')
@@ -100,7 +100,7 @@ describe('the process that holds the database', () => {
     expect(await listProcessesNaming(folder.path)).toEqual([])
   })
 
-  it('ends when its folder is removed', async () => {
+  it('exits when its folder is removed', async () => {
     const held = await new Promise<{ end: Promise<void> }>((resolve) => {
       const end = hold(600_000, undefined, () => resolve({ end }))
     })
@@ -109,7 +109,7 @@ describe('the process that holds the database', () => {
   })
 })
 
-/** Lists processes whose command line holds `text` and whose environment names the folder, or all of them for ''. */
+/** Lists processes whose command line contains `text` and whose environment names the folder; all processes if `text` is empty. */
 async function listProcesses(text: string) {
   const found: Array<{ pid: number; args: string; environment: string }> = []
   for (const name of await readdir('/proc')) {

@@ -19,7 +19,7 @@ const ACCOUNTS = 8
 const mine = `coach_${randomBytes(4).toString('hex')}`
 const wide = `wide_${randomBytes(4).toString('hex')}`
 
-describe('a reader that is held to one account', () => {
+describe('a reader limited to one account', () => {
   const database = openForAll(openTestDatabase)
   let url: string
   const run = (...args: string[]) => runVerb(['reader', ...args], { env: { DATABASE_URL: database.url } })
@@ -48,7 +48,7 @@ describe('a reader that is held to one account', () => {
         const found = await client.query(`select (t.*)::text as text from training.${name} t`).then(
           ({ rows }) => JSON.stringify(rows),
           (error: Error) => {
-            // All may be read, but for a session that has set something.
+            // A failure is allowed only after a `before` statement, which some queries refuse.
             if (!before) throw error
             return error.message
           },
@@ -56,7 +56,7 @@ describe('a reader that is held to one account', () => {
         expect(found, name).not.toContain(MARK)
       }
     })
-  /** The functions of an activity, of that of each account, and those of all accounts. */
+  /** Returns calls of every function that reads activities: of one activity, and of all accounts. */
   const calls = async () => [
     `form_on('2027-01-01')`,
     ...(
@@ -66,7 +66,7 @@ describe('a reader that is held to one account', () => {
       )
     ).map(({ call }) => `${call}`),
   ]
-  it('sees its rows in each table and view, none of another account, and the identity of its database', async () => {
+  it("sees only its own rows in every table and view, and its database's identity", async () => {
     for (const [query, found] of [
       ['select name from activities', { name: 'mine-ride' }],
       ['select power from samples', { power: 100 }],
@@ -97,7 +97,7 @@ describe('a reader that is held to one account', () => {
       await expectNothingOfOthers(statement)
   })
 
-  it('cannot become a reader of all, another login or an owner', async () => {
+  it('cannot become a reader of all accounts, another login or an owner', async () => {
     const [owner] = await rows('select current_user as name')
     for (const statement of [
       ...['musette_reader', String(owner?.name), 'pg_read_all_data'].map((role) => `set role ${role}`),
@@ -107,7 +107,7 @@ describe('a reader that is held to one account', () => {
       await expect(queryOnce(url, statement), statement).rejects.toThrow(/permission denied/)
   })
 
-  it('gets a new password by the same command, and no more rights without the account', async () => {
+  it('gets a new password only by a command with the account, and no more rights', async () => {
     const held = expect.stringContaining(`reader ${mine} --account`)
     expect(await run(mine)).toMatchObject({ code: 2, stdout: '', stderr: held })
     const renewed = await run(mine, '--account', 'mine')
@@ -119,7 +119,7 @@ describe('a reader that is held to one account', () => {
       has_language_privilege('plpgsql', 'usage') as blocks, has_function_privilege('pg_advisory_lock(bigint)', 'execute') as locks`
     const none = [{ temporary: false, blocks: false, locks: false }]
     expect(await queryOnce(url, rights)).toEqual(none)
-    // Rights that an earlier version gave, or somebody by mistake, are taken back.
+    // The command revokes rights that an earlier version or a person granted.
     await rows(
       `grant temporary on database ${nameOfDatabase()} to musette_one_account; grant usage on language plpgsql to ${mine}`,
     )
@@ -130,8 +130,8 @@ describe('a reader that is held to one account', () => {
     expect(await run('musette_account_1_1')).toMatchObject({ code: 2 })
   })
 
-  it('gets its settings back at the start of a daemon', async () => {
-    // A session has those that were set when it began.
+  it('gets its settings back when the daemon starts', async () => {
+    // A session keeps the settings of its login from when it began.
     const anew = async (text: string) =>
       (await withClient({ connectionString: url }, (client) => client.query(text))).rows
     const settings = `select setting from pg_settings where name in ('statement_timeout', 'work_mem', 'search_path') order by name`
@@ -149,7 +149,7 @@ describe('a reader that is held to one account', () => {
     expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
   })
 
-  it('is created during writes of a daemon, without a deadlock', async () => {
+  it("can be created during the daemon's writes, without a deadlock", async () => {
     const writer = await connect(database.url)
     onTestFinished(() => writer.end())
     await writer.query(
@@ -161,7 +161,7 @@ describe('a reader that is held to one account', () => {
     expect(await queryOnce(url, 'select name from activities')).toEqual([{ name: 'mine-ride' }])
   })
 
-  it('can be made from one that read all, without a change for others', async () => {
+  it('can be made from a reader of all accounts, without a change for other readers', async () => {
     const all = await run(wide)
     const count = 'select count(*)::int as n from activities'
     expect(await queryOnce(all.stdout.trim(), count)).toEqual([{ n: ACCOUNTS }])
@@ -172,7 +172,7 @@ describe('a reader that is held to one account', () => {
     ])
   })
 
-  it('sees no more after a migration with new and replaced tables and views', async () => {
+  it('sees no more after a migration adds and replaces tables and views', async () => {
     const folder = await openTempDir('later')
     const [view] = await rows(`select pg_get_viewdef('training.daily_load'::regclass) as text`)
     await writeLaterMigrations(folder.path, {

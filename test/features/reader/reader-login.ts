@@ -5,7 +5,7 @@ import { readConfig } from '../../kit/config.ts'
 import { makeTestLog } from '../../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 
-/** A database of its own or one at hand, and a name for a login that is gone at the end: logins belong to the whole server. */
+/** Opens a new database, or uses the given one, and picks a login name; drops the login at the end, because logins belong to the server. */
 export async function openReaderLogin(options: { migrated?: boolean; database?: TestDatabase } = {}) {
   const database = options.database ?? (await openTestDatabase(options))
   const name = `analyst_${randomBytes(4).toString('hex')}`

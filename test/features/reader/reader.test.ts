@@ -13,7 +13,7 @@ import { type, typeVerb } from '../../program/doctor/rig.ts'
 import { openReaderLogin } from './reader-login.ts'
 
 describe('musette reader', () => {
-  it('prints only the URL, once, for a database named by a file', async () => {
+  it('prints only the URL to standard output, for a database set in a file', async () => {
     const { name, url } = await openReaderLogin()
     const folder = await openTempDir('reader')
     onTestFinished(() => folder.close())
@@ -32,13 +32,13 @@ describe('musette reader', () => {
     expect(await queryOnce(again.stdout.trim(), settings)).toEqual([{ name, timeout: '5min' }])
   })
 
-  it('works on the embedded Postgres, and enters none of its other databases', async () => {
+  it('makes a login of the embedded Postgres that enters no other database', async () => {
     const folder = await openTempDir('reader')
     const server = await openEmbeddedPostgres({ log: makeSilentLog() }, { dataDir: folder.path })
     onTestFinished(async () => {
       await server.close()
       const left = () => listProcessesNaming(folder.path)
-      // The process that keeps the server ends by itself when nobody is connected; this is sooner.
+      // Stops the background process, which would exit by itself only minutes later.
       await eventually(async () => {
         for (const one of await left()) process.kill(Number.parseInt(one, 10), 'SIGTERM')
         return (await left()).length === 0
@@ -61,7 +61,7 @@ describe('musette reader', () => {
     expect(await eventually(() => read().catch(() => undefined))).toEqual([{ name: 'analyst', n: 0 }])
   })
 
-  it('refuses what it does not understand with exit code 2', async () => {
+  it('exits 2 on bad input', async () => {
     const { name, url } = await openReaderLogin()
     const env = { DATABASE_URL: url }
     const typed = [['Analyst'], ['pg_x'], ['a', 'b'], ['--nix'], [name, '--statement-timeout', 'soon']]

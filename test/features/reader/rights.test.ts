@@ -16,7 +16,7 @@ import { openReaderLogin } from './reader-login.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
 
-/** A connection of the analyst that has set aside the default of reading only: what is left are the rights. */
+/** Opens a connection of the analyst with read-write transactions, so that only rights limit it. */
 async function openSession(url: string): Promise<pg.Client> {
   const client = await connect(url)
   onTestFinished(() => client.end())
@@ -35,11 +35,11 @@ async function relationsOf(url: string, schema: string): Promise<string[]> {
 }
 
 const database = openForAll(openTestDatabase)
-/** A name for a login of the file's database. */
+/** Picks a login name in this file's database. */
 const openLogin = () => openReaderLogin({ database: { url: database.url, close: async () => undefined } })
 
-describe('the login of an analyst', () => {
-  it('reads every table and view of training without its name, also later ones and after a restored dump had lost the rights', async () => {
+describe('a reading login', () => {
+  it('reads every table and view of training, even later ones and after a restore', async () => {
     const { url, make } = await openLogin()
     const client = await openSession((await make()).url)
     await queryOnce(url, 'CREATE VIEW training.later AS SELECT 1 AS x')
@@ -58,7 +58,7 @@ describe('the login of an analyst', () => {
     await client.query('SELECT * FROM latest')
   })
 
-  it('reads nothing of musette, of the queue or of the server', async () => {
+  it('reads nothing of schema musette, the queue or the server', async () => {
     const { url, make } = await openLogin()
     await migrateQueueTables(url)
     const client = await openSession((await make()).url)
@@ -68,7 +68,7 @@ describe('the login of an analyst', () => {
       await expect(client.query(`SELECT * FROM ${relation} LIMIT 1`), relation).rejects.toEqual(FORBIDDEN)
   })
 
-  it('writes and creates nothing, even in a transaction that may write', async () => {
+  it('writes and creates nothing, even in a read-write transaction', async () => {
     const { name, url, make } = await openLogin()
     const reader = await make()
     const client = await openSession(reader.url)
@@ -80,7 +80,7 @@ describe('the login of an analyst', () => {
       `ALTER ROLE ${name} SUPERUSER`,
     ])
       await expect(client.query(statement), statement).rejects.toEqual(FORBIDDEN)
-    // Before Postgres 15 every login could; then the login is made all the same, and the schema is told.
+    // Before Postgres 15 every login may create tables in public; musette creates the login and reports the schema.
     const modern = "select current_setting('server_version_num')::int >= 150000 as modern"
     const [server] = await queryOnce(url, modern)
     expect(reader.writableSchemas).toEqual(server?.modern ? [] : ['public'])
@@ -88,7 +88,7 @@ describe('the login of an analyst', () => {
     expect((await make()).writableSchemas).toEqual(['public'])
   })
 
-  it('begins with read-only transactions and time limits, and gets a new password of any characters when it is made again', async () => {
+  it('starts read-only with timeouts, and gets a new password when made again', async () => {
     const { name, make } = await openLogin()
     const settings = `select current_user as name, current_setting('transaction_read_only') as reads, current_setting('search_path') as path,
       current_setting('statement_timeout') as timeout, current_setting('idle_in_transaction_session_timeout') as idle`
@@ -104,7 +104,7 @@ describe('the login of an analyst', () => {
       await expect(make({ password })).rejects.toMatchObject({ code: 'bad_reader_password' })
   })
 
-  it('has a password that is in no statement, no log line and no table', async () => {
+  it('has a password that is in no statement, log line or table', async () => {
     const { name, log, url, make } = await openLogin()
     const password = randomBytes(24).toString('hex')
     const statements: string[] = []
@@ -125,7 +125,7 @@ describe('the login of an analyst', () => {
     expect(kept?.rolpassword).toMatch(/^SCRAM-SHA-256\$4096:/)
   })
 
-  it('does not use the name of a foreign role, nor a user that may not make logins, and says what to type', async () => {
+  it('is not made from a foreign role or by a user that may not create logins', async () => {
     const { name, url, make } = await openLogin()
     await queryOnce(
       url,

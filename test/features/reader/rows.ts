@@ -7,12 +7,12 @@ export const ROWS: FeatureRows = {
   commands: {
     'musette db-url': [
       'test/features/reader/reader.test.ts',
-      'works on the embedded Postgres, and enters none of its other databases',
+      'makes a login of the embedded Postgres that enters no other database',
     ],
     'musette reader': { why: 'But for assistants, its sentences are for the administrator of a server.' },
     'tail ${': [
       'test/features/reader/reader.test.ts',
-      'works on the embedded Postgres, and enters none of its other databases',
+      'makes a login of the embedded Postgres that enters no other database',
     ],
   },
 }
