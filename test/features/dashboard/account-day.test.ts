@@ -10,7 +10,7 @@ import { describeRecommended, describeRuns } from '../../../src/features/dashboa
 import { describeMissing, formatDay } from '../../../src/features/dashboard/shared/format.ts'
 import { makeAccount, openTestStore } from '../../core/store/open.ts'
 
-test('days with a good poll are counted back from today, or yesterday before the first poll of today', async () => {
+test('days with a good poll are counted back from the day of the last poll', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   await store.execute(`UPDATE training.accounts SET timezone = 'Pacific/Auckland'`)
@@ -30,7 +30,7 @@ test('days with a good poll are counted back from today, or yesterday before the
   }
 })
 
-test('a page has the days of the rider, where UTC has others', async () => {
+test('a page uses the days of the rider, even if UTC has others', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   for (const [zone, instant, day] of [
@@ -56,26 +56,26 @@ test('a page has the days of the rider, where UTC has others', async () => {
         [...days].map((each) => formatDay(each)),
         zone,
       ).toEqual([day])
-    // The last that was told on the day.
+    // The last value that the service reported on the day.
     expect(fitness?.signature.ftp).toEqual([251])
   }
 })
 
-test('the runs of a day count activities fetched by commands and by the daemon', async () => {
+test('the runs of a day count new activities from commands and from the daemon', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const told = async () => describeRuns(await store.read(findRunsOfDay))
-  expect(await told()).toBe('In 24 hours 0 runs: no activity was new or changed.')
+  expect(await told()).toBe('0 runs in the last 24 hours: no new or changed activities.')
   for (const [change, sentence] of [
     [
       `INSERT INTO training.sync_runs (account_id, started_at, resource, kind, outcome, listed, changed)
          SELECT ${accountId}, now(), 'activities', 'poll', 'done', 120, 120 FROM generate_series(1, 82)`,
-      'no activity was new or changed.',
+      'no new or changed activities.',
     ],
     [
       `INSERT INTO training.activities (account_id, path, detail_state, listed_at, wanted_at)
          SELECT ${accountId}, 'p' || n, 'wanted', now(), now() FROM generate_series(1, 120) n`,
-      '120 activities came.',
+      '120 new activities.',
     ],
     [
       `UPDATE training.changes SET at = at - interval '25 hours';
@@ -85,11 +85,11 @@ test('the runs of a day count activities fetched by commands and by the daemon',
     ],
   ] as const) {
     await store.execute(change)
-    expect(await told()).toBe(`In 24 hours 82 runs: ${sentence}`)
+    expect(await told()).toBe(`82 runs in the last 24 hours: ${sentence}`)
   }
 })
 
-test('during a backfill sums say how many activities they have, and no zone counts as missing before the first sample', async () => {
+test('during a backfill, sums name the activities they cover, and no zone is missing', async () => {
   const { store } = await openTestStore()
   await makeAccount(store)
   await store.execute(`INSERT INTO training.activities (account_id, path, detail_state, listed_at, wanted_at, started_at, started_at_local,
@@ -100,16 +100,16 @@ test('during a backfill sums say how many activities they have, and no zone coun
   expect(status?.without_timezone).toBe(1)
   const order = { sort: 'started', descending: true } as const
   const page = await store.read((tx) => findActivityPage(tx, { filter: {}, order, offset: 0, limit: 10 }))
-  expect(describeMissing(page.total, page.to_fetch)).toBe('numbers of 1; 99 are still to be fetched')
+  expect(describeMissing(page.total, page.to_fetch)).toBe('based on 1 of 100 activities; 99 not fetched yet')
   expect((await findFitness({ store }, {}))?.count).toEqual({ all: 100, to_fetch: 99 })
 })
 
 test.each([
-  [[null, null, null, 77, 77, 77, 77], 'XSS; 308 XSS recommended for 4 days, on which 372 were done'],
-  [[null, null, null, null, null, null, 77], 'XSS; 77 XSS recommended for one day, on which 93 were done'],
+  [[null, null, null, 77, 77, 77, 77], 'XSS; 372 of the 308 XSS recommended for 4 days'],
+  [[null, null, null, null, null, null, 77], 'XSS; 93 of the 77 XSS recommended for one day'],
   [[44, 44, 44, 44, 44, 44, 44], 'of 308 XSS recommended'],
   [[null, null], 'XSS; the service recommends no load yet'],
-])('a week with these recommendations %j: %s', (recommended, sentence) => {
+])('a week with the recommendations %j is described as: %s', (recommended, sentence) => {
   const sums = { day: '2026-01-05', activities: 1, elapsed_s: 1, distance_km: 1, xss: 93 }
   const days = recommended.map((recommended_xss) => ({ ...sums, recommended_xss }))
   expect(describeRecommended(days)).toBe(sentence)

@@ -7,7 +7,7 @@ import { readTable } from '../../kit/table.ts'
 
 const SAMPLES = 43_200
 
-describe('the JSON of the dashboard', () => {
+describe('the JSON API of the dashboard', () => {
   let rig: Rig
   let daemon: Running
   let url: string
@@ -29,7 +29,7 @@ describe('the JSON of the dashboard', () => {
   const get = (path: string, headers: Record<string, string> = {}) => fetch(`${url}${path}`, { headers })
   const getJson = async (path: string) => (await (await get(path)).json()) as Record<string, never>
 
-  it('is sent again only when it has changed', async () => {
+  it('answers 304 unless the data has changed', async () => {
     const path = `/api/activities/${id}`
     const first = await get(path)
     const etag = String(first.headers.get('etag'))
@@ -39,7 +39,7 @@ describe('the JSON of the dashboard', () => {
     expect((await get(path, { 'if-none-match': etag })).status).toBe(200)
   })
 
-  it('is gzipped if accepted, as scripts and styles are', async () => {
+  it('compresses responses, scripts and styles if the client accepts gzip', async () => {
     const assets = ['pages/today/page.js', 'shared/styles/styles.css'].map((file) => `/assets/${file}`)
     for (const path of ['/api/activities/list', ...assets]) {
       const lengthOf = async (accepted: string) => {
@@ -69,7 +69,7 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
     }
   })
 
-  it('answers 404 to an unknown address with a page for a browser and JSON for a program, and to methods that write', async () => {
+  it('answers 404 to unknown addresses and to methods that write', async () => {
     const page = await get('/nowhere', { accept: 'text/html' })
     expect([page.status, await page.text()]).toEqual([404, expect.stringMatching(/<h1[^>]*>No such page</)])
     for (const of of ['999', '0', 'abc', '99999999999', '%3Cscript%3E']) {
@@ -84,7 +84,7 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
       expect([method, (await fetch(`${url}/api/today`, { method, headers })).status]).toEqual([method, 404])
   })
 
-  it('answers 400 with the mistake to wrong parameters', async () => {
+  it('answers 400 to wrong parameters and names the mistake', async () => {
     for (const [path, sentence] of readTable(`
 /api/activities/abc | params/id must be integer
 /api/activities/1/compared | querystring must NOT have fewer than 1 properties
@@ -96,7 +96,7 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
     }
   })
 
-  it('answers no request with an internal error, whatever its parameters', async () => {
+  it('never answers with an internal error, whatever the parameters', async () => {
     const list = 'search account type year day length breakthrough power absent sort'.split(' ')
     const parameters: Record<string, readonly string[]> = {
       '/api/today': ['account'],
@@ -109,7 +109,7 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
       '/api/drop/contents?account=default': ['account', 'ids'],
       '/login': ['next'],
     }
-    // NUL, half a surrogate, no UTF-8, long, out of range, no number, empty, quoted.
+    // NUL, a lone surrogate, invalid UTF-8, too long, out of range, not a number, empty, quoted.
     const odd = ['%00', 'a%00b', '%ED%A0%80', '%FF', 'x'.repeat(10_000), '-1', '99999999999999999999']
     const ask = async (path: string) => {
       const { status } = await get(path)
@@ -124,7 +124,7 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
       for (const value of sample(all, 5)) await ask(`${path}${value.slice(0, 5_000)}`)
   })
 
-  it('finds words regardless of accents and case, and sorts names by the language of the browser', async () => {
+  it('ignores accents and case in a search, and sorts by the language of the browser', async () => {
     const names = ['Åre', 'Río', 'Zorn', 'ärla', 'Łódź', 'apa', 'Öl']
     await rig.rows(
       `insert into training.activities (account_id, path, name, description, detail_state, listed_at, wanted_at)
@@ -146,7 +146,7 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
     await rig.rows('delete from training.activities where path like $1', ['alphabet%'])
   })
 
-  it('uses a search as text, never as a pattern or as SQL', async () => {
+  it('treats a search as text, never as a pattern or SQL', async () => {
     const description = `A 50%_hill, it's \\steep`
     await rig.rows(`update training.activities set description = $1 where activity_id = ${id}`, [description])
     for (const [search, total] of [
@@ -161,7 +161,7 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
     }
   })
 
-  it('has every second of an activity of twelve hours, in order, and no sample without a time', async () => {
+  it('returns every second of twelve hours in order, without samples that lack a time', async () => {
     await rig.rows(`delete from training.samples where activity_id = ${id}`)
     await rig.rows(`update training.activities set recorded_from = null where activity_id = ${id}`)
     await rig.rows(

@@ -8,7 +8,7 @@ import { makeFacts } from '../../../src/program/frame/findings/facts.ts'
 import { openTestStore, quiet } from '../../core/store/open.ts'
 import { readConfig } from '../../kit/config.ts'
 
-test('pages send a hundred of many accounts and the shown one, and what is wrong with a few', async () => {
+test('pages list at most 100 accounts and the shown one, and only a few problems', async () => {
   const { store } = await openTestStore()
   await store.execute(
     `INSERT INTO training.accounts (name, base_url, needs_login) SELECT 'rider-' || n, 'http://127.0.0.1:1', true FROM generate_series(1, 150) n`,
@@ -35,14 +35,14 @@ test('pages send a hundred of many accounts and the shown one, and what is wrong
   expect(await findToday({ accountId: last + 1 })).toBeUndefined()
   const problems = await collectProblems(makeFacts(app, new Date()), 'header')
   expect(problems).toHaveLength(21)
-  expect(problems.at(-1)).toEqual({ text: 'And 130 more. Type:', command: 'musette status' })
+  expect(problems.at(-1)).toEqual({ text: 'And 130 more. Run:', command: 'musette status' })
   expect(await collectProblems(makeFacts(app, new Date()), 'header', 1)).toEqual([
     problems[0],
-    { text: 'And 149 more. Type:', command: 'musette status' },
+    { text: 'And 149 more. Run:', command: 'musette status' },
   ])
 })
 
-test('the first page of one of many accounts tells of that account, and of the others how many need a look', async () => {
+test('the Today page shows one of many accounts, and how many others have problems', async () => {
   const { store } = await openTestStore()
   await store.execute(
     `INSERT INTO training.accounts (name, base_url, needs_login) SELECT 'rider-' || n, 'http://127.0.0.1:1', n > 1 FROM generate_series(1, 150) n`,
@@ -70,7 +70,7 @@ test('the first page of one of many accounts tells of that account, and of the o
   await expect
     .poll(async () => (await page())?.problems.at(-1))
     .toMatchObject({
-      text: '149 other accounts need a look. Type:',
+      text: '149 other accounts have problems. Run:',
       command: 'musette status',
     })
   const { cards, failed, uploads, activities, runs, problems, is_well: isWell } = (await page()) ?? {}

@@ -21,7 +21,7 @@ type Ride = (part: number) => readonly [lat: number, lng: number]
 
 const wrap = (lng: number) => (lng > 180 ? lng - 360 : lng)
 
-/** Rides round Zürich, Sydney, over the date line, on the spot, at the pole and without a track, by their place after a share of the way. */
+/** Rides around Zürich and Sydney, over the date line, on the spot, at the pole and without a track: the position after a share of the ride. */
 const RIDES: Readonly<Record<string, Ride>> = {
   loop: (part) => [47.37 + 0.1 * Math.sin(2 * Math.PI * part), 8.54 + 0.2 * Math.cos(4 * Math.PI * part)],
   south: (part) => [-33.87 + 0.3 * part, 151.2 + 0.05 * Math.sin(20 * part)],
@@ -37,7 +37,7 @@ let scene: Scene
 let [account, other] = [0, 0]
 const ids = new Map<string, number>()
 
-/** Writes the positions of a ride as the mirror does, but for its samples. */
+/** Writes the positions of a ride as the mirror does, except the samples. */
 async function write(name: string, of: Ride, id = ids.get(name)): Promise<void> {
   const samples = makeSamples(SECONDS + 1, () => UNKNOWN)
   for (let n = 0; n <= SECONDS; n++)
@@ -67,7 +67,7 @@ beforeAll(async () => {
 })
 
 describe('the tracks of the map', () => {
-  it('are near each sample, of 36 points at most, and others when the samples have changed', async () => {
+  it('are near every sample with at most 36 points, and change with the samples', async () => {
     const found = new Map([...(await tracks()), ...(await tracks(other))])
     expect([...found.keys()].sort()).toEqual([
       'date line',
@@ -82,7 +82,7 @@ describe('the tracks of the map', () => {
       expect(track.length).toBeLessThanOrEqual(36)
       const places = followLine(Array.from({ length: 101 }, (_, n) => project(...of(n / 100))))
       const furthest = Math.max(...places.map((place) => distance(place, track))) * EARTH_M
-      // Of a way of 70 km.
+      // The ride is 70 km long.
       expect([name, furthest < 600]).toEqual([name, true])
       expect(distance(track[0] ?? { x: 0, y: 0 }, places.slice(0, 1)) * EARTH_M).toBeLessThan(80)
     }
@@ -98,12 +98,12 @@ describe('the tracks of the map', () => {
     expect(await findMap({ ...app, ...scene }, { account: 999 })).toBeUndefined()
   })
 
-  it('are counted where a ride has positions and its track is not made yet', async () => {
+  it('are counted as missing if a ride has positions but no track yet', async () => {
     expect(await findMap({ ...app, ...scene }, { account })).toMatchObject({ left: 1 })
     expect(await findMap({ ...app, ...scene }, { account: other })).toMatchObject({ left: 0 })
   })
 
-  it('are finer in a part of the map, where they leave it and come back, of one account', async () => {
+  it('are finer in a part of the map, even if they leave it and come back', async () => {
     const box = { west: 8_700_000, south: 47_360_000, east: 8_750_000, north: 47_380_000 }
     const { pieces } = await findNear(scene, { account, ...box })
     const lines = pieces.map(({ id, track }) => ({ id, places: decodeTrack(track, NEAR_UNITS) }))
@@ -114,7 +114,7 @@ describe('the tracks of the map', () => {
     const far = ([lat, lng]: readonly [number, number]) =>
       Math.min(...lines.map((line) => distance(project(lat, lng), line.places))) * EARTH_M
     expect([lines.length, places.length > 50]).toEqual([3, true])
-    // Of 2.2 km, and a point every 50 m on a way that bends; on the map of the world metres are half as long again.
+    // The box is 2.2 km high, and a curving ride has a point every 50 m; Web Mercator stretches metres by 1.5 here.
     expect(Math.max(...places.map(far))).toBeLessThan(1.5 * (2_200 / 300 + 3))
     expect((await findNear(scene, { account: other, ...box })).pieces).toEqual([])
     expect((await findNear(scene, box)).pieces).toEqual([])
@@ -137,7 +137,7 @@ describe('a track over the 180° meridian', () => {
     expect(Math.max(...degrees)).toBeCloseTo(east / 1_000_000, 2)
   })
 
-  it('is one short line on the page of its activity', () => {
+  it('is one short line on the page of the activity', () => {
     const lng = Array.from({ length: 41 }, (_, index) => wrap(179.98 + index / 1_000))
     const route = makeRoute({ lat: lng.map(() => -16.8), lng }) ?? []
     const places = route.map(({ x }) => (x - 0.5) * 360)
@@ -146,7 +146,7 @@ describe('a track over the 180° meridian', () => {
   })
 })
 
-/** The distance of a place from a line. */
+/** Returns the distance of a place from a line. */
 function distance({ x, y }: Place, line: readonly Place[]): number {
   return Math.min(
     ...line.map((from, index) => {

@@ -5,14 +5,14 @@ import { findWeekDays } from '../../../src/features/dashboard/pages/today/accoun
 import { findTotals } from '../../../src/features/dashboard/pages/totals/queries.ts'
 import { openScene } from '../../core/store/sql/scene.ts'
 
-it('the recommended load of a day is the first one seen on it, and a ride of the day does not lower it', async () => {
+it('the recommended load of a day is the first of that day, even after a ride', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   await scene.query(`update training.accounts set timezone = 'America/Toronto'`)
   const [{ monday } = {}] = await scene.query(
     `select date_trunc('week', day::timestamp)::date as monday from training.today`,
   )
-  // Local moments of the week before this one, first and last seen, with the target.
+  // Targets in last week: when each was first and last seen, in local time.
   const seen: Array<[from: string, to: string, target: number | null]> = [
     ['0 days 06:00', '0 days 09:00', 60],
     ['0 days 10:00', '0 days 23:30', 5],
@@ -30,7 +30,7 @@ it('the recommended load of a day is the first one seen on it, and a ride of the
     )
   const days = await scene.view('recommended_load', 'order by day')
   const plain = days.map(({ xss, day, told_on }) => `${xss} ${day === told_on ? 'told' : 'kept'}`)
-  // Nobody asked on the fifth day; the days of this week have what was told first on the last day.
+  // No poll on the fifth day; the days of this week have the first target of the last day.
   const told = ['60 told', '50 told', '10 told', '10 told', '10 kept', '40 told', '0 told']
   expect(plain).toEqual([...told, ...Array(7).fill('0 kept')])
   const week = await scene.store.read((tx) => findWeekDays(tx, accountId))
@@ -47,7 +47,7 @@ it('the recommended load of a day is the first one seen on it, and a ride of the
   expect(asked?.recommended).toBe(170)
 })
 
-it('loads and form have a value on each day, and the ramp in a week of rest', async () => {
+it('loads and form have a value on every day, and the ramp in a rest week', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   await scene.query(`update training.accounts set timezone = 'America/Toronto'`)
@@ -55,7 +55,7 @@ it('loads and form have a value on each day, and the ramp in a week of rest', as
   await scene.ride(accountId, '2026-06-01T06:00:00Z', { ...told, tl_ftp: 50, rl_ftp: 70, form: 4 })
   await scene.ride(accountId, '2026-06-01T16:00:00Z', { ...told, tl_ftp: 60, rl_ftp: 80, form: -20 })
   await scene.ride(accountId, '2026-06-21T08:00:00Z', { ...told, tl_ftp: 40, rl_ftp: 20, form: 20 })
-  // The evening of the 23rd in Toronto.
+  // This is the evening of the 23rd in Toronto.
   await scene.query(
     `insert into training.training_info (account_id, observed_at, last_seen_at, tl_total) values ($1, $2, $2, 38)`,
     [accountId, '2026-06-24T02:00:00Z'],
@@ -72,11 +72,11 @@ it('loads and form have a value on each day, and the ramp in a week of rest', as
     [39, null, null],
     [38, null, null],
   ])
-  // The ends of the weeks are the 7th, the 14th, the 21st and the day that was told last.
+  // The weeks end on the 7th, the 14th, the 21st and the last reported day.
   expect(page?.weeks.slice(0, 4).map((week) => week.load)).toEqual([54, 47, 40, 38])
 })
 
-it('a run is not a best of the bicycle, on the page too, where all sports can be selected', async () => {
+it('a run never counts as a cycling best, unless all sports are selected', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const day = new Date().toISOString().slice(0, 10)
@@ -110,7 +110,7 @@ it('a run is not a best of the bicycle, on the page too, where all sports can be
   expect(weeks.map(({ xss }) => xss).sort()).toEqual([10, 40])
 })
 
-it('the totals of ten years are those of one sport, and take less than 30 kB', async () => {
+it('ten years of totals cover one sport and take less than 30 kB', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   await scene.query(
@@ -128,7 +128,7 @@ it('the totals of ten years are those of one sport, and take less than 30 kB', a
   const total = (span: string) =>
     page?.totals.filter((one) => one.span === span).reduce((sum, { activities }) => sum + activities, 0)
   expect([page?.sport, total('season'), total('month')]).toEqual(['cycling', all?.count, all?.count])
-  // Each eighth day is a run.
+  // Every eighth activity is a run.
   const streaks = page?.streaks.map(
     ({ unit, is_current: isCurrent, length }) => `${unit} ${isCurrent} ${length}`,
   )

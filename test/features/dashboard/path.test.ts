@@ -3,14 +3,14 @@ import { openWebRig, TOKEN, type WebRig } from '../../program/web/rig.ts'
 
 const PAGE = { headers: { accept: 'text/html' } }
 
-describe('a dashboard below a path', () => {
+describe('a dashboard behind a path prefix', () => {
   let rig: WebRig
   beforeAll(async () => {
     rig = await openWebRig({ env: { MUSETTE_HTTP_TOKEN: TOKEN, MUSETTE_HTTP_PATH: '/rides/musette/' } })
   })
   afterAll(() => rig.close())
 
-  it('redirects a browser to its login and back, with a cookie for its path only', async () => {
+  it('redirects to the login page and back, with a cookie only for its path', async () => {
     const refused = await rig.ask('/rides/musette/fitness?span=all', PAGE)
     expect(refused.status).toBe(303)
     const login = String(refused.headers.location)
@@ -30,7 +30,7 @@ describe('a dashboard below a path', () => {
     expect(cookie).toMatch(/; Path=\/rides\/musette; HttpOnly; Secure; SameSite=Lax$/)
   })
 
-  it('answers health checks and local programs also without the path, and no other path', async () => {
+  it('answers health checks and local programs without the prefix, and no other path', async () => {
     for (const path of ['/healthz', '/rides/musette/healthz'])
       expect(await rig.ask(path)).toMatchObject({ status: 200 })
     for (const [path, status] of [

@@ -11,7 +11,7 @@ type Queue = {
   jobs: Array<{ job: string; activity_id: number | null; has_failed: boolean; reason: string | null }>
 }
 
-describe('the queues on the page of the runs, on postgres', () => pageTests('postgres'))
+describe('the Runs page with queues on postgres', () => pageTests('postgres'))
 describeWithRedis('the queues on the page of the runs, on redis', () => pageTests('redis'))
 
 function pageTests(queue: 'postgres' | 'redis') {
@@ -36,7 +36,7 @@ function pageTests(queue: 'postgres' | 'redis') {
     return Object.fromEntries(queues.map((each) => [each.name, each]))
   }
 
-  it('counts the jobs of every queue, which contain only ids', async () => {
+  it('counts the jobs of each queue, and jobs contain only ids', async () => {
     const queues = await show(rig)
     expect(Object.keys(queues).sort()).toEqual(['fetches', 'polls'])
     expect(queues.fetches).toMatchObject({ waiting: 2, active: 0, failed: 0 })
@@ -47,7 +47,7 @@ function pageTests(queue: 'postgres' | 'redis') {
     )
   })
 
-  it('names a job that failed, and why, once also when it fails while the page reads, and a scheduled one by its work', async () => {
+  it('lists a failed job once with the reason, and names a schedule by its work', async () => {
     await expect.poll(async () => (await show(worker)).polls?.failed, { timeout: 20_000 }).toBe(1)
     const failed = { job: 'poll-activities', has_failed: true, reason: expect.stringMatching(/accountId/) }
     expect((await show(worker)).polls?.jobs).toMatchObject([failed])
@@ -66,13 +66,13 @@ function pageTests(queue: 'postgres' | 'redis') {
     expect(found?.schedules).toMatchObject([{ job: 'poll-activities', activity_id: 7, every_s: 1 }])
   })
 
-  it('shows the runs also while the queues cannot be read, and why', async () => {
+  it('shows the runs and the reason if the queues cannot be read', async () => {
     const view = await findRuns(rig.daemon.app, () => Promise.reject(new Error('Redis is away')))
     const problem = expect.stringContaining('Redis is away')
     expect(view).toMatchObject({ runs: [], queues: [], queue_problem: problem })
   })
 
-  it('changes nothing by any method', async () => {
+  it('changes no queue, whatever the HTTP method', async () => {
     const own = { headers: { origin: rig.url } }
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
       for (const path of ['/queues', '/runs', '/api/runs', '/api/runs/fetches'])

@@ -17,7 +17,7 @@ import { dropAssistantLogins } from '../mcp/guarded/rig.ts'
 
 const WORLD = 'west=-180000000&east=180000000&south=-90000000&north=90000000'
 
-/** Each route that reads for a visitor, an address of it, and what this shows of the second account and its activity, 2. */
+/** Each route that reads for a visitor, an example address, and what the response shows of the second account or its activity 2. */
 const READS: ReadonlyArray<readonly [route: string, address: string, shows: RegExp]> = [
   ['/today', '/api/today?account=2', /"today":\{"account_id":2/],
   ['/activities/list', '/api/activities/list', /of-somebody-else-ride/],
@@ -38,7 +38,7 @@ const READS: ReadonlyArray<readonly [route: string, address: string, shows: RegE
   ['/workouts/:account', '/workouts/2.erg?path=own', /COURSE/],
 ]
 
-/** What these addresses read beside the rows of fillAccounts. */
+/** The rows that these addresses read in addition to those of fillAccounts. */
 const MORE = `
   insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at) values (2, repeat('b', 64), '${MARK}.fit', 1, now());
   update training.activities set start_lat = 47, start_lng = 8, south = 47, north = 47, west = 8, east = 8;
@@ -65,18 +65,18 @@ describe('pages and their downloads', () => {
     for (const [, address, shows] of READS) shown[address] = [await ask(address, shows)]
     await rig.rows(`insert into musette.held_logins
       select rolname, 1 from pg_roles where rolname = '${nameOfLogin(rig.line.url, 'pages')}'`)
-    // An answer is shared for a second. The table below says which address goes on.
+    // The daemon caches a response for a second. If this times out, the test of the route below fails.
     const isRenewed = async () => (await ask('/api/runs', /of-somebody-else/)) === false
     await eventually(isRenewed, { timeoutMs: 5_000 }).catch(() => undefined)
     for (const [, address, shows] of READS) shown[address]?.push(await ask(address, shows))
   })
   afterAll(() => rig.close())
 
-  it.each(READS)('read %s as a login that may be limited to one account: %s', (_, address) => {
+  it.each(READS)('read %s by a login that can be limited to one account: %s', (_, address) => {
     expect(shown[address]).toEqual([true, false])
   })
 
-  it('have all their routes in this table', () => {
+  it('are all in the table of routes', () => {
     const folder = 'src/features/dashboard/pages'
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
       /routes\.ts$/.test(path),
@@ -91,7 +91,7 @@ describe('pages and their downloads', () => {
   })
 })
 
-describe('what reads for a visitor', () => {
+describe('the login that reads for a visitor', () => {
   const database = openForAll(openTestDatabase)
   const tag = randomBytes(4).toString('hex')
   const plain = `plain_${tag}`
@@ -126,7 +126,7 @@ describe('what reads for a visitor', () => {
   const server = () => new URL('/postgres', database.url).href
   const pages = () => nameOfLogin(database.url, 'pages')
 
-  it('is a login without a time limit that reads schema training only, on few connections', async () => {
+  it('reads only schema training, on few connections and without a timeout', async () => {
     const { read, warnings } = await open()
     const reads = await Promise.all(Array.from({ length: 8 }, () => read()))
     const row = { login: pages(), accounts: ['mine', MARK], timeout: '0' }
@@ -142,7 +142,7 @@ describe('what reads for a visitor', () => {
     expect(warnings()).toEqual([])
   })
 
-  it('is made again when it is gone', async () => {
+  it('is created again after it was dropped', async () => {
     const { read, warnings } = await open()
     await read()
     const end = 'select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = $1'
@@ -168,7 +168,7 @@ describe('what reads for a visitor', () => {
       'alter role PAGES connection limit 0',
       'alter role PAGES connection limit 40',
     ],
-  ])('is the owner when %s, which the log says once', async (_when, url, before, after) => {
+  ])('is the owner if %s, and the log says so once', async (_when, url, before, after) => {
     const fill = (text: string) =>
       text.replace('DB', new URL(database.url).pathname.slice(1)).replace('PAGES', pages())
     if (before.includes('PAGES')) await (await open()).read()
@@ -182,7 +182,7 @@ describe('what reads for a visitor', () => {
     expect(warnings()).toEqual([expect.stringMatching(/^pages read as the user of DATABASE_URL: /)])
   })
 
-  it('is never the owner for a visitor of one account', async () => {
+  it('is never the owner for a visitor who is limited to one account', async () => {
     expect(await (await open(database.url, 'mine')).read()).toMatchObject({
       login: `${pages()}_account_1`,
       accounts: ['mine'],
@@ -193,7 +193,7 @@ describe('what reads for a visitor', () => {
   })
 
   it.runIf(runsWith(PGBOUNCER))(
-    'reads nothing for one account through a pooler that signs in as its own user',
+    'reads nothing for one account through a pooler with a login of its own',
     async () => {
       const pooler = await openForTest(openPooler(database.url, 'session'))
       const url = Object.assign(new URL(pooler.url), { password: 'any' }).href
@@ -205,7 +205,7 @@ describe('what reads for a visitor', () => {
     },
   )
 
-  it('is nobody while the server is away, and begins nothing twice', async () => {
+  it('does not exist while the server is down, and starts nothing twice', async () => {
     const { read, warnings } = await open('postgres://musette:secret@127.0.0.1:1/none')
     await expect(read()).rejects.toThrow(TransientError)
     expect(warnings()).toEqual([])

@@ -57,11 +57,27 @@ describe('an address', () => {
     ['of the service with a password', { MUSETTE_BASE_URL: 'https://:hunter2@host' }, LOGIN],
     ['of a heartbeat with a user', { MUSETTE_HEARTBEAT_URL: 'https://hunter2@host/ping' }, LOGIN],
     ['of tiles with a user', tiles(TILES.replace('tiles', 'hunter2@tiles')), LOGIN],
-    ['of tiles with a comma in the host', tiles(TILES.replace('tiles', 'a,b')), 'has a host that browsers'],
-    ['of tiles with a ; in the host', tiles(TILES.replace('tiles', 'a;b')), 'has a host that browsers'],
-    ['of tiles at an IPv6 address', tiles(TILES.replace('tiles.example.com', '[::1]')), 'has a host that'],
-    ['of tiles with a part of its own', tiles(`${TILES}?{token}`), 'has another placeholder than {z}, {x}'],
-    ['of tiles without {y}', tiles(TILES.replace('{y}', '1')), 'is not the address of map tiles'],
+    [
+      'of tiles with a comma in the host',
+      tiles(TILES.replace('tiles', 'a,b')),
+      'has a host name that browsers block',
+    ],
+    [
+      'of tiles with a ; in the host',
+      tiles(TILES.replace('tiles', 'a;b')),
+      'has a host name that browsers block',
+    ],
+    [
+      'of tiles at an IPv6 address',
+      tiles(TILES.replace('tiles.example.com', '[::1]')),
+      'has a host name that browsers block',
+    ],
+    [
+      'of tiles with a part of its own',
+      tiles(`${TILES}?{token}`),
+      'may contain only the placeholders {z}, {x}',
+    ],
+    ['of tiles without {y}', tiles(TILES.replace('{y}', '1')), 'is not a URL of map tiles'],
   ])('%s is refused', (_what, env, says) => {
     const complaint = complaintOf(env)
     expect(complaint).toContain(`${Object.keys(env)[0]} ${says}`)

@@ -3,7 +3,7 @@ import { commandFor } from '../../../kit/errors.ts'
 import { MAX_ACCOUNTS } from '../shared/sent.ts'
 import { rowsOf } from './rows-of.ts'
 
-/** Finds the accounts that a page lets a person choose: the oldest, and the shown one. */
+/** Finds the accounts to choose from on a page: the oldest ones, and the shown one. */
 export async function findAccountChoices(tx: Tx, shown = 0) {
   return rowsOf<{ account_id: number; account: string }>(tx)`
      select account_id, name as account from training.accounts
@@ -11,14 +11,14 @@ export async function findAccountChoices(tx: Tx, shown = 0) {
      order by account_id`
 }
 
-/** Chooses the account of a page, by default the first; `shown` is undefined before there is one, and all of it when the account does not exist. */
+/** Chooses the account of a page, by default the first. `shown` is undefined if there is no account yet; returns undefined if `accountId` does not exist. */
 export async function chooseAccount(tx: Tx, accountId?: number) {
   const accounts = await findAccountChoices(tx, accountId)
   const shown = accounts.find(({ account_id: id }) => id === (accountId ?? id))
   return accountId !== undefined && !shown ? undefined : { accounts, shown }
 }
 
-/** Chooses the account and sport of a page, by default the first and its most frequent; undefined when the account does not exist. */
+/** Chooses the account and sport of a page, by default the first account and its most frequent sport. Returns undefined if the account does not exist. */
 export async function chooseSport(
   tx: Tx,
   input: { accountId?: number | undefined; sport?: string | undefined },
@@ -32,10 +32,10 @@ export async function chooseSport(
   const sum = (of: 'all' | 'to_fetch') => counts.reduce((total, count) => total + count[of], 0)
   return {
     accounts,
-    /** the account of the page; null before the first */
+    /** the account of the page; null if there is no account yet */
     account_id: shown?.account_id ?? null,
     sync_command: commandFor('sync', shown?.account ?? 'default'),
-    /** activities, and those that are still to be fetched */
+    /** number of activities, and of activities not fetched yet */
     count: { all: sum('all'), to_fetch: sum('to_fetch') },
     /** the account's sports, most frequent first */
     sports: counts.map((count) => count.sport),

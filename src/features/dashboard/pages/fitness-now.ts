@@ -5,11 +5,11 @@ import { rowsOf } from './rows-of.ts'
 type FitnessNow = Record<'weight_kg' | 'ftp' | 'ltp' | 'hie_kj' | 'pp' | 'tl_total', number | null> & {
   seen_at: Date
   status: string | null
-  /** the recommended load of today, before today's ride, see the view recommended_load */
+  /** the load recommended for today before today's ride, see the view recommended_load */
   recommended_xss: number | null
 }
 
-/** Finds an account's fitness from the newest training info (service document, endpoint 3); undefined before the first. */
+/** Finds an account's fitness from its newest training info (service document, endpoint 3); undefined if there is none yet. */
 export async function findFitnessNow(tx: Tx, accountId: number): Promise<FitnessNow | undefined> {
   const [row] = await rowsOf<FitnessNow>(tx)`
      select last_seen_at as seen_at, status, weight_kg, ftp, ltp, hie as hie_kj, pp, tl_total,
@@ -18,14 +18,14 @@ export async function findFitnessNow(tx: Tx, accountId: number): Promise<Fitness
   return row
 }
 
-/** The form at this moment, derived from the last activity, see the view form_today; numbers are null with a reason. */
+/** The form at this moment, derived from the last activity, see the view form_today. If it is unknown, the numbers are null and `reason` says why. */
 type FormToday = Record<'form' | 'training_load' | 'recovery_load', number | null> & { reason: string | null }
 
-/** Finds an account's form now; undefined without an activity that has loads. */
+/** Finds an account's current form; undefined if no activity has loads. */
 export async function findFormToday(tx: Tx, accountId: number): Promise<FormToday | undefined> {
   const [row] = await rowsOf<FormToday>(tx)`
      select form, tl_total as training_load, rl_total as recovery_load,
-       case reason when 'not fitted yet' then 'it is computed when the activities are fetched' else reason end as reason
+       case reason when 'not fitted yet' then 'it is computed once the activities are fetched' else reason end as reason
      from training.form_today where account_id = ${accountId}`
   return row
 }

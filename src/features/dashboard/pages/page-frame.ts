@@ -5,13 +5,13 @@ import type { JobQueue } from '../../../core/jobs/queues.ts'
 import { PROGRAM_FOLDER } from '../../../kit/program-folder.ts'
 import type { WebParts } from '../../../program/frame/define-feature.ts'
 
-/** The built scripts and styles. */
+/** The folder of the built scripts and styles. */
 export const ASSETS = join(PROGRAM_FOLDER, 'dist/web')
 
-/** What the pages need of the program. */
+/** The parts of the program that the pages need. */
 export type PagesApp = Pick<WebParts['app'], 'config'> & {
   store: WebParts['visitorStore']
-  /** for findings, and for what a page writes */
+  /** reads as the database's owner, for findings and for writes */
   owner: WebParts['app']
   queues: readonly JobQueue[]
   /** the formats to link to, see the frame's Feature */
@@ -19,7 +19,7 @@ export type PagesApp = Pick<WebParts['app'], 'config'> & {
 }
 
 /**
- * A page: its contents come from the script of `folder` and its routes below `/api/`, or are only `text`. The frame has no foreign text, so
+ * A page. Its contents are `text`, or come from the script in `folder` and its routes below `/api/`. The frame contains no untrusted text, so
  * nothing is escaped.
  */
 export type Page = {
@@ -30,12 +30,12 @@ export type Page = {
   register?: (scope: FastifyInstance, app: PagesApp) => void
 }
 
-/** The pages of the menu in order, and whether it has a sign-out button. `root` is the path above all pages. */
+/** The pages of the menu in order, and whether it has a sign-out button. `root` is the path prefix of all pages. */
 export type Menu = { pages: readonly Page[]; root: string; signOut: boolean }
 
 /**
- * Renders the frame of a page: header, skip link, navigation, and places for the script. A browser fetches `data`, paths below the root,
- * while it loads the script.
+ * Renders the frame of a page: header, skip link, navigation, and the elements that the script fills. The browser prefetches `data`, paths
+ * below the root, while it loads the script.
  */
 export function renderPage(page: Page, menu: Menu, data: readonly string[] = []): string {
   const { root } = menu
@@ -62,7 +62,7 @@ ${[
 <script type="module" src="${root}/assets/${script}.js"></script>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the contents</a>
+<a class="skip" href="#main">Skip to the content</a>
 <header>
 <a class="brand" href="${root}/"><img src="${root}/assets/shared/styles/icon.svg" alt="" width="28" height="28"><span>musette</span></a>
 <nav aria-label="Pages">${links.join('')}</nav>
@@ -73,7 +73,7 @@ ${menu.signOut ? `<form method="post" action="${root}/logout"><button>Sign out</
 <div id="drop"></div>
 <main id="main" tabindex="-1">${page.folder ? WAITING : `<h1>${page.title}</h1><p>${page.text} <a href="${root}/">To today</a></p>`}</main>
 <footer>
-<p>musette keeps your training history in your own Postgres. What it derives is named as derived.</p>
+<p>musette keeps your training history in your own Postgres. Values that musette computes are marked as derived.</p>
 <div id="settings"></div>
 </footer>
 </body>
@@ -81,5 +81,5 @@ ${menu.signOut ? `<form method="post" action="${root}/logout"><button>Sign out</
 `
 }
 
-const WAITING = `<p class="waiting">Looking it up…</p>
-<noscript><p>These pages are drawn by scripts of this machine. Without them, type: <code>musette status</code></p></noscript>`
+const WAITING = `<p class="waiting">Loading…</p>
+<noscript><p>These pages need JavaScript. Without it, run: <code>musette status</code></p></noscript>`

@@ -17,7 +17,7 @@ import { registerToday, registerWorkoutOfDay } from './today/routes.ts'
 import { registerWrites } from './today/write-routes.ts'
 import { registerTotals } from './totals/routes.ts'
 
-/** The pages, in the order of the menu. Each has a folder with its queries, routes below `/api/`, view and style. */
+/** The pages, in the order of the menu. Each page has a folder with its queries, its routes below `/api/`, its view and its style. */
 const PAGES: readonly Page[] = [
   { title: 'Today', path: '/', folder: 'today', register: registerToday },
   { title: 'Activities', path: '/activities', folder: 'activities', register: registerActivities },
@@ -29,14 +29,14 @@ const PAGES: readonly Page[] = [
 const ACTIVITY: Page = { title: 'Activity', folder: 'activity', register: registerActivity }
 const NO_SUCH_ACTIVITY: Page = {
   title: 'No such activity',
-  text: 'There is no activity of that number in the mirror.',
+  text: 'The mirror has no activity with this number.',
 }
 const NO_SUCH_PAGE: Page = { title: 'No such page', text: 'There is no page at this address.' }
 const MAX_ID = 2_147_483_647
 
 /**
- * Adds the pages of the dashboard, at `/`, at the addresses of its menu and at `/activities/<id>`, with their scripts and styles under
- * `/assets/`. The pages contain no data: their scripts fetch it from `/api/`. A browser's unknown address gets a page with the menu.
+ * Adds the pages of the dashboard: `/`, the paths of its menu and `/activities/<id>`, with scripts and styles below `/assets/`. The pages
+ * contain no data; their scripts fetch it from `/api/`. For an unknown path, a browser gets a page with the menu.
  */
 export async function registerPages(
   server: FastifyInstance,
@@ -54,16 +54,16 @@ export async function registerPages(
   await server.register(
     async (scope) => {
       scope.setErrorHandler((error, _request, reply) => {
-        // Errors that pass or that a person can fix; the server handles the others.
+        // Handles errors that pass or that a person can fix; the server handles the others.
         if (!(error instanceof TransientError || error instanceof ConfigError)) throw error
         return reply.code(503).send({ error: errorLine(error) })
       })
       const findHeader = () => collectProblems(makeFacts(owner, new Date(), 'doubtful'), 'header', 1)
       const findLogin = makeCachedProbe(findHeader, { keepMs: KEEP_MS })
       scope.addHook('onSend', async ({ authenticated }, reply) => {
-        // A refusal names no account.
+        // A response to an unauthenticated request must name no account.
         if (!authenticated) return
-        // While the database is away, the page says so.
+        // If the database is down, the page itself reports it.
         const login = await findLogin().catch(() => [])
         if (login.length > 0) reply.header('x-musette-login', encodeURIComponent(JSON.stringify(login)))
       })
@@ -73,7 +73,7 @@ export async function registerPages(
   )
 }
 
-/** Adds the frames of the pages, their scripts and styles. */
+/** Adds the frames of the pages, and their scripts and styles. */
 async function registerFrames(scope: FastifyInstance, app: PagesApp, menu: Menu): Promise<void> {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, page: true }
@@ -84,28 +84,28 @@ async function registerFrames(scope: FastifyInstance, app: PagesApp, menu: Menu)
     decorateReply: false,
     index: false,
     cacheControl: false,
-    // The build writes them beside the files.
+    // The build writes the compressed files beside the plain ones.
     preCompressed: true,
     allowedPath: (path) => /\.(js|css|svg)$/.test(path),
-    // A browser revalidates them at each visit, because an upgrade changes them.
+    // The browser must revalidate on each visit, because an upgrade changes the files.
     setHeaders: (reply) => void reply.header('cache-control', 'no-cache'),
   })
   for (const page of PAGES)
     scope.get(page.path ?? '/', async (_request, reply) => sendPage(reply, page, menu))
   scope.get<{ Params: { id: string } }>('/activities/:id', async (request, reply) => {
     const activityId = /^\d{1,10}$/.test(request.params.id) ? Number(request.params.id) : 0
-    // Which activities there are is data.
+    // Without authentication, does not reveal which activities exist.
     if (!request.authenticated) return sendPage(reply, ACTIVITY, menu)
     const facts = await findFacts(app, activityId)
     if (facts === undefined) return sendPage(reply.code(404), NO_SUCH_ACTIVITY, menu)
     const samples = facts && samplesPathOf(facts)
     return sendPage(reply, ACTIVITY, menu, [`/api/activities/${activityId}`, ...(samples ? [samples] : [])])
   })
-  // Bookmarks name the page that the queues had.
+  // Old bookmarks point to the queues' former page.
   scope.get('/queues', async (_request, reply) => reply.redirect('/runs#queues', 301))
 }
 
-/** Finds an activity; undefined for an unknown one, null while the database is unreachable: the page then says so and waits. */
+/** Finds an activity; undefined if it does not exist, null if the database is unreachable, which the page then reports while it waits. */
 async function findFacts(app: PagesApp, activityId: number) {
   if (activityId < 1 || activityId > MAX_ID) return undefined
   try {

@@ -5,7 +5,7 @@ import type { Tx } from '../../../core/store/store.ts'
 
 const DIALECT = new PgDialect()
 
-/** Makes the tag of a query, which returns its rows. A value in the query is a parameter; SQL in it is of drizzle's `sql`. */
+/** Returns a template tag that runs a query and returns its rows. Interpolated values become parameters, except SQL made by drizzle's `sql`. */
 export function rowsOf<Row extends pg.QueryResultRow>(tx: Tx) {
   return async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> => {
     const query = DIALECT.sqlToQuery(sql(text, ...values))

@@ -4,13 +4,13 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 
-/** How long an answer is shared, so that several open pages cost the database as much as one. */
+/** How long a response is cached, ms, so that several open pages cost the database as much as one. */
 export const KEEP_MS = 1_000
 
 const compress = promisify(gzip)
-/** Shorter answers are not compressed. */
+/** Minimum length of a response to compress, bytes. */
 const MIN_COMPRESSED = 1_000
-/** The default level 6 takes three times as long and saves a tenth. */
+/** gzip level: the default, 6, takes three times as long and saves only a tenth. */
 const LEVEL = 3
 const TAKES_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/
 
@@ -23,7 +23,7 @@ type Value<S> = S extends { enum: ReadonlyArray<infer One> }
     ? number
     : string
 type Defaulted<S extends Schemas> = { [K in keyof S]: S[K] extends { default: unknown } ? K : never }[keyof S]
-/** The values that JSON schemas of a query allow; one without a default may be missing. */
+/** The values that the JSON schemas of a query allow; a value without a default may be missing. */
 export type Query<S extends Schemas> = { [K in Defaulted<S>]: Value<S[K]> } & {
   [K in Exclude<keyof S, Defaulted<S>>]?: Value<S[K]> | undefined
 }
@@ -31,8 +31,8 @@ type Given<P extends Schemas, Q extends Schemas> = { [K in keyof P]: Value<P[K]>
 type Shape<P, Q> = { params?: P; query?: Q; minProperties?: number; maxProperties?: number }
 
 /**
- * Adds a read-only route for what `find` returns for the parameters in path and query: JSON with an ETag, gzipped if accepted; 304 when
- * the browser has it, 404 when there is none.
+ * Adds a read-only route that sends what `find` returns for the parameters in path and query: JSON with an ETag, gzipped if accepted; 304 if
+ * the browser already has it, 404 if `find` returns undefined.
  */
 export function addView<
   const P extends Schemas = Record<never, never>,
@@ -52,7 +52,7 @@ export function addView<
     const view = await find(Object.assign({}, request.params, request.query) as Given<P, Q>, headers)
     if (view === undefined) return reply.code(404).send({ error: 'not found in the mirror' })
     const body = JSON.stringify(view)
-    // Weak, because it is the same with and without compression.
+    // Weak, because the compressed and the plain response share the ETag.
     const etag = `W/"${createHash('sha256').update(body).digest('base64url')}"`
     reply.header('etag', etag).header('vary', 'accept-encoding')
     if (headers['if-none-match'] === etag) return reply.code(304).send()

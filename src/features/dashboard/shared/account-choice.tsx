@@ -9,12 +9,12 @@ type Choice = {
   shown: number | null
 }
 
-/** Reads the account in the page's address; undefined without one. */
+/** Reads the account from the page's URL; undefined if the URL names none. */
 export function readAccount(): string | undefined {
   return new URLSearchParams(location.search).get('account')?.match(/^\d{1,9}$/)?.[0]
 }
 
-/** The choice of the account, of many by the number in `training.accounts`; nothing for a single one. */
+/** The choice of an account; among many accounts, by its account_id in `training.accounts`. Nothing for a single account. */
 export function AccountChoice({ path, accounts, shown }: Choice) {
   if (accounts.length < 2) return null
   return (
@@ -41,7 +41,7 @@ export function AccountChoice({ path, accounts, shown }: Choice) {
 
 type SportProps = { sport: string; sports: readonly string[]; onChoose: (sport: string) => void }
 
-/** The choice of a sport, if the account has several; `all`: all of them. */
+/** The choice of a sport, if the account has several; `all` means all sports. */
 export function SportChoice({ sport, sports, onChoose }: SportProps) {
   if (sports.filter((one) => one !== 'all').length < 2) return null
   const options = sports.map((one) => [one, one === 'all' ? 'All sports' : capitalize(one)] as const)

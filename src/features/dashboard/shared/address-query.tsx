@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 
 type Values = Readonly<Record<string, string | number | null | undefined>>
 
-/** Formats values as the part of an address from `?` on, without the empty ones; empty without any. */
+/** Formats values as a query string with `?`, without empty values; returns an empty text if all are empty. */
 export function formatQuery(values: Values): string {
   const given = Object.entries(values).filter(
     ([, value]) => value !== undefined && value !== null && value !== '',
@@ -12,8 +12,8 @@ export function formatQuery(values: Values): string {
 }
 
 /**
- * Returns these values of the page's address, and a function that changes the address: with `step` Back returns to the one before. The same
- * address gives the same object.
+ * Returns the values of these keys in the page's URL, and a function that changes the URL; with `step`, it adds an entry to the browser's
+ * history. The same URL gives the same object.
  */
 export function useAddress<Key extends string>(keys: readonly Key[]) {
   const [values, setValues] = useState(() => readQuery(keys))
@@ -31,7 +31,7 @@ export function useAddress<Key extends string>(keys: readonly Key[]) {
   return [values, change] as const
 }
 
-/** Reads these keys of the page's address; an empty one is missing. */
+/** Reads the values of these keys from the page's URL, without empty values. */
 function readQuery<Key extends string>(keys: readonly Key[]): Partial<Record<Key, string>> {
   const given = new URLSearchParams(location.search)
   return Object.fromEntries(keys.map((key) => [key, given.get(key)]).filter(([, value]) => value))

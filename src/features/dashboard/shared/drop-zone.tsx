@@ -17,16 +17,16 @@ type Item = Result & { file: File; account: string }
 const MAX_BYTES = 200 * 1_024 * 1_024
 const DROPPABLE = /\.(?:fit|fit\.gz|zip)$/i
 const FOLLOW_EVERY_MS = 2_000
-/** Before a file is sent again. */
+/** Pause before a file is sent again, ms. */
 const PAUSE_MS = 5_000
 const MAX_ATTEMPTS = 11
-/** In one address. */
+/** Maximum number of content ids in a URL. */
 const MAX_IDS = 50
 const MOODS: Readonly<Record<string, Mood>> = { ...ENDED, accepted: 'good' }
 
 /**
- * The drop zone: sends files one after the other and shows their results. `first` was dropped before it existed. With several accounts,
- * files wait until a person chooses one.
+ * The drop zone: sends files one after another and shows their results. `first` are the files that were dropped before the zone existed.
+ * With several accounts, files wait until a person chooses an account.
  */
 export function DropZone({ accounts, first = [] }: { accounts: readonly string[]; first?: readonly File[] }) {
   const [chosen, setChosen] = useState<string>()
@@ -44,7 +44,7 @@ export function DropZone({ accounts, first = [] }: { accounts: readonly string[]
   }
   if (accounts.length === 0)
     return held.length === 0 ? null : (
-      <Notice text="There is no account to send the files to. Type:" command="musette login" />
+      <Notice text="No account to send the files to. Run:" command="musette login" />
     )
   return (
     <section aria-label="Drop zone">
@@ -63,10 +63,10 @@ export function DropZone({ accounts, first = [] }: { accounts: readonly string[]
         <label for="drop-files" class="button">
           Choose files
         </label>
-        <span class="quiet">or drop .fit, .fit.gz or .zip files here, 200 MiB each at most</span>
+        <span class="quiet">or drop .fit, .fit.gz or .zip files here, up to 200 MiB each</span>
         {accounts.length > 1 && (
           <label for="drop-account">
-            of account{' '}
+            for account{' '}
             <Select
               id="drop-account"
               value={account ?? ''}
@@ -82,7 +82,7 @@ export function DropZone({ accounts, first = [] }: { accounts: readonly string[]
       {held.length > 0 && (
         <div role="alert">
           <Notice
-            text={`Choose the account: ${held.map(({ name }) => formatName(name)).join(', ')} ${held.length === 1 ? 'waits' : 'wait'} for it.`}
+            text={`Choose the account: ${held.map(({ name }) => formatName(name)).join(', ')} ${held.length === 1 ? 'waits' : 'wait'} for your choice.`}
           />
         </div>
       )}
@@ -95,7 +95,7 @@ export function DropZone({ accounts, first = [] }: { accounts: readonly string[]
   )
 }
 
-/** Accepts files dropped anywhere on the page, because a file dropped beside the zone would replace the page. */
+/** Accepts files dropped anywhere on the page, because the browser would open a file that misses the zone. */
 function useDrops(add: (files: Iterable<File>) => void): boolean {
   const [isOver, setOver] = useState(false)
   const latest = useRef(add)
@@ -119,7 +119,7 @@ function useDrops(add: (files: Iterable<File>) => void): boolean {
   return isOver
 }
 
-/** Sends the added files one after the other, and follows their results. */
+/** Sends the added files one after another, and follows their results. */
 function useSending() {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const { items, sending } = useRef({ items: [] as Item[], sending: { now: false } }).current
@@ -153,8 +153,8 @@ function useSending() {
 }
 
 function problemOf({ name, size }: File): string | undefined {
-  if (!DROPPABLE.test(name)) return 'only .fit, .fit.gz and .zip files are uploaded'
-  if (size > MAX_BYTES) return 'it is larger than 200 MiB; put it into the drop folder'
+  if (!DROPPABLE.test(name)) return 'only .fit, .fit.gz and .zip files can be uploaded'
+  if (size > MAX_BYTES) return 'the file is larger than 200 MiB; put it into the drop folder'
   return undefined
 }
 
@@ -164,7 +164,7 @@ function makeResult(mood: Mood, state: string, reason: string, contents: readonl
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Sends a file, again while others arrive. */
+/** Sends a file; retries while the daemon is busy with other files. */
 async function sendFile({ file, account }: Item): Promise<Result> {
   const failed = (reason: string, state = 'not sent') => makeResult('bad', state, reason)
   for (let attempt = 1; ; attempt++) {
@@ -172,7 +172,7 @@ async function sendFile({ file, account }: Item): Promise<Result> {
     if (page.kind !== 'data') return failed('The daemon does not answer; choose the file again later.')
     if (page.data.closed !== null) return failed(page.data.closed)
     const response = await send(`/api/drop${formatQuery({ account, name: file.name })}`, file)
-    if (!response) return failed('The connection was cut, and nothing of it was kept; choose the file again.')
+    if (!response) return failed('The connection was lost and nothing was saved; choose the file again.')
     if (response.status === 202) {
       const { contents } = (await response.json()) as Accepted
       return makeResult('good', 'accepted', 'it is safe in the drop folder', contents.map(makeContent))
@@ -185,12 +185,10 @@ async function sendFile({ file, account }: Item): Promise<Result> {
 
 const makeContent = ({ fileName, contentId, isKnown }: Accepted['contents'][number]): Content => ({
   ...{ content_id: contentId, file_name: fileName, activity_id: null, activity_name: null },
-  ...(isKnown
-    ? { state: 'duplicate', reason: 'it was uploaded before' }
-    : { state: 'accepted', reason: null }),
+  ...(isKnown ? { state: 'duplicate', reason: 'already uploaded' } : { state: 'accepted', reason: null }),
 })
 
-/** Requests the results of a file's contents until they are final. */
+/** Polls the results of a file's contents until they are final. */
 async function followContents(item: Item, onContents: (contents: readonly Content[]) => void): Promise<void> {
   const isOpen = ({ state }: Content) => !(state in ENDED)
   while (item.contents.some(isOpen)) {
@@ -215,7 +213,7 @@ function ItemLine({ item: { file, mood, state, reason, contents } }: { item: Ite
     <li>
       {name} <Badge mood={mood}>{state}</Badge>{' '}
       {contents.length > 0
-        ? `${formatNumber(ended)} of ${formatNumber(contents.length)} files are through`
+        ? `${formatNumber(ended)} of ${formatNumber(contents.length)} files are done`
         : reason}
       {contents.length > 0 && (
         <ul>

@@ -1,4 +1,4 @@
-/** The steps that a page shows before there is an account. */
+/** The steps that a page shows if there is no account yet. */
 export function FirstSteps() {
   return (
     <section class="card empty-state">
@@ -8,13 +8,13 @@ export function FirstSteps() {
           Say where the service is: <code>export MUSETTE_BASE_URL=https://the-address-of-the-service</code>
         </li>
         <li>
-          In the same shell sign in; you type the password, and it is not kept:{' '}
+          In the same shell, sign in; musette asks for the password and does not store it:{' '}
           <code>musette login --username you@example.com</code>
         </li>
       </ol>
-      <p>The history then appears here by itself, newest ride first.</p>
+      <p>Then your history appears here, newest ride first.</p>
       <p class="quiet">
-        To look around with a made-up rider first, type in a clone of musette: <code>npm run demo</code>
+        To try musette with an invented rider first, run this in a clone of musette: <code>npm run demo</code>
       </p>
     </section>
   )

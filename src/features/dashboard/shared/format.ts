@@ -18,8 +18,8 @@ const DAYS = {
 type Known = number | null | undefined
 
 /**
- * Formats a number with separated thousands and its unit; a dash for none. A negative number has a minus, a rounded zero no sign.
- * `signDisplay`: `exceptZero` writes the plus of a change.
+ * Formats a number with thousands separators and its unit; returns a dash if it is unknown. Negative numbers have a minus sign (−), and a
+ * rounded zero has no sign. `signDisplay`: `exceptZero` also writes plus signs.
  */
 export function formatNumber(
   value: Known,
@@ -32,7 +32,7 @@ export function formatNumber(
   return unit ? `${text} ${unit}` : text
 }
 
-/** The units of distances, speeds and heights, with their factors for a kilometre, a km/h and a metre. */
+/** The units of distances, speeds and heights, and how many of them make a kilometre, a km/h and a metre. */
 export const UNITS =
   readSetting('distances') === 'miles'
     ? { distance: 'mi', speed: 'mph', aKm: 1 / 1.609344, height: 'ft', aMetre: 1 / 0.3048 }
@@ -40,10 +40,10 @@ export const UNITS =
 
 const times = (value: Known, factor: number) => value && value * factor
 
-/** Says how many activities the sums and bests have while others are still to be fetched; empty when all are here. */
+/** Describes how many activities the sums and bests cover during a backfill; empty if all activities are fetched. */
 export function describeMissing(all: number, toFetch: number): string {
   if (toFetch === 0) return ''
-  return `numbers of ${formatNumber(all - toFetch)}; ${formatNumber(toFetch)} are still to be fetched`
+  return `based on ${formatNumber(all - toFetch)} of ${formatNumber(all)} activities; ${formatNumber(toFetch)} not fetched yet`
 }
 
 /** Formats a distance in kilometres, or in miles if preferred. */
@@ -51,51 +51,51 @@ export function formatDistance(km: Known, digits = 1): string {
   return formatNumber(times(km, UNITS.aKm), UNITS.distance, digits)
 }
 
-/** Formats a speed in km/h, or in miles an hour if preferred; a run's as its pace. */
+/** Formats a speed in km/h, or in mph if preferred; for a run, formats the pace. */
 export function formatSpeed(kmh: Known, sport?: string): string {
   const speed = times(kmh, UNITS.aKm)
   return sport === 'running' ? `${formatPace(speed)} /${UNITS.distance}` : formatNumber(speed, UNITS.speed, 1)
 }
 
-/** Formats a speed as the time for a kilometre or mile: `5:12`. */
+/** Formats a speed as the time per kilometre or mile: `5:12`. */
 export function formatPace(speed: Known): string {
   return speed && speed > 0 ? formatStopwatch(3_600 / speed) : NONE
 }
 
-/** Formats a height in metres, or in feet for those who prefer miles. */
+/** Formats a height in metres, or in feet if miles are preferred. */
 export function formatHeight(m: Known): string {
   return formatNumber(times(m, UNITS.aMetre), UNITS.height)
 }
 
-/** Writes a note with values in it; empty when one of them is not known. */
+/** Formats a note with values; returns an empty text if a value is unknown. */
 export function note(words: TemplateStringsArray, ...values: readonly string[]): string {
   return values.some((value) => value === '' || value === NONE) ? '' : String.raw({ raw: words }, ...values)
 }
 
-/** A character that is drawn: no space, control or format character, filler or blank of braille. */
+/** Matches a visible character: no space, control or format character, filler or braille blank. */
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** Returns a name, or `none` if nothing of it can be seen. */
+/** Returns a name, or `none` if it has no visible character. */
 export function nameOr(name: string | null, none: string): string {
   return name !== null && VISIBLE.test(name) ? name : none
 }
 
-/** The longest name on a list; an activity's own page shows all of it. */
+/** Maximum length of a name in a list, characters; an activity's own page shows the whole name. */
 const MAX_NAME = 120
 
-/** Formats a name and cuts a very long one; `none` if nothing of it can be seen. */
-export function formatName(given: string | null, none = 'without a name'): string {
+/** Formats a name and cuts a very long one; returns `none` if it has no visible character. */
+export function formatName(given: string | null, none = 'no name'): string {
   const name = nameOr(given, none)
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1).replace(/[\ud800-\udbff]$/, '')}…` : name
 }
 
-/** Formats a power, W, by the rider's weight; empty when one is unknown. */
+/** Formats a power, W, per kilogram of the rider's weight; empty if one of the two is unknown. */
 export function formatPerKg(watts: Known, kg: Known): string {
   if (watts === null || watts === undefined || !kg || kg <= 0) return ''
   return formatNumber(watts / kg, 'W/kg', 2)
 }
 
-/** Formats seconds as a stop watch does: `1:02:03`, `2:03`. */
+/** Formats seconds like a stopwatch: `1:02:03`, `2:03`. */
 export function formatStopwatch(seconds: Known): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE
   const whole = Math.max(0, Math.round(seconds))
@@ -124,30 +124,29 @@ export function formatSpan(seconds: number): string {
     .join(' ')
 }
 
-/** Formats a local time without an offset (`2026-11-18T17:05:00`) without a conversion. */
+/** Formats a local time without an offset (`2026-11-18T17:05:00`); converts no time zone. */
 export function formatWallClock(local: string | null): string {
   return local === null ? 'no readable date' : WALL_CLOCK.format(new Date(`${local}Z`))
 }
 
 /**
- * Formats a day of the daemon (`2026-11-18`, or seconds since 1970 at 0:00 UTC). The day of an instant depends on the rider's place, so an
- * instant throws.
+ * Formats a day as the daemon sends it: `2026-11-18`, or seconds from 1970 to 0:00 UTC of the day. Throws on an instant, because its day
+ * depends on the rider's time zone.
  */
 export function formatDay(day: string | number, as: keyof typeof DAYS = 'day'): string {
   return DAYS[as].format(typeof day === 'number' ? day * 1_000 : new Date(`${day}T00:00:00Z`))
 }
 
-/** Formats an instant in this machine's zone, which it names. */
+/** Formats an instant in this machine's time zone, with the name of the zone. */
 export function formatInstant(instant: Date): string {
   return instant.toLocaleString(LOCALE, { dateStyle: 'medium', timeStyle: 'long' })
 }
 
-/** Finds the index of the last instant of every month, in ascending seconds since 1970 (UTC). */
+/** Returns the indexes of each month's last instant; `at` is ascending seconds since 1970, UTC. */
 export function lastOfMonths(at: readonly number[]): number[] {
   const month = (seconds: number | undefined) =>
     seconds === undefined ? '' : new Date(seconds * 1_000).toISOString().slice(0, 7)
   return at.flatMap((seconds, index) => (month(seconds) === month(at[index + 1]) ? [] : [index]))
 }
 
-/** Writes the first letter of a text as a capital. */
 export const capitalize = (text: string): string => text.replace(/^./, (letter) => letter.toUpperCase())

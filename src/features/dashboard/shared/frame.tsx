@@ -5,7 +5,7 @@ import { Notice, Select } from './parts.tsx'
 import { find, ROOT } from './root.ts'
 import { readSetting, SETTINGS, storeSetting } from './settings.ts'
 
-/** Shows a page's contents in its frame, and the settings below them. */
+/** Renders a page's contents in its frame, and the settings below. */
 export function showPage(page: ComponentChild): void {
   const main = find('#main')
   main.replaceChildren()
@@ -18,7 +18,7 @@ export function showPage(page: ComponentChild): void {
 const early: File[] = []
 let isOpening = false
 
-/** Opens the drop zone on a page without one when a file is dragged over it: a dropped file would replace the page. */
+/** Opens a drop zone if a file is dragged over a page that has none; otherwise the browser would open the dropped file. */
 async function onDrag(event: DragEvent): Promise<void> {
   event.preventDefault()
   if (document.querySelector('#drop-files') || location.pathname === `${ROOT}/`) return
@@ -33,10 +33,10 @@ async function onDrag(event: DragEvent): Promise<void> {
     const accounts = answer.data.accounts.map(({ account }) => account)
     render(<DropZone accounts={accounts} first={first} />, find('#drop'))
   } else if (first.length > 0)
-    render(<Notice text="Drop the files again later: nothing was sent." />, find('#drop'))
+    render(<Notice text="Nothing was sent. Drop the files again later." />, find('#drop'))
 }
 
-/** Shows the settings; a new choice draws the page again. */
+/** Renders the settings; a new choice reloads the page. */
 export function showSettings(): void {
   const choices = (Object.keys(SETTINGS) as Array<keyof typeof SETTINGS>).map((name) => (
     <label key={name} for={`setting-${name}`}>

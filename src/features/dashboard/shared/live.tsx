@@ -3,16 +3,16 @@ import { useEffect, useState } from 'preact/hooks'
 import { Notice, type Problem } from './parts.tsx'
 import { find, ROOT, sessionHeaders } from './root.ts'
 
-/** While a problem lasts, requests slow down to one in this time. */
+/** Maximum pause between requests while a problem lasts, ms. */
 const MAX_PAUSE_MS = 15_000
-/** A page that is shown ends the pause. */
+/** Pause of a hidden page, ms; showing the page ends the pause. */
 const HIDDEN_PAUSE_MS = 3_600_000
 
-/** Shows an answer. When it returns a problem, that is shown too, and the same answer is passed again. */
+/** Renders a response. If it returns a problem, the page also shows the problem, and the same response is passed again. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most pages only draw
 type OnData<T> = (data: T) => Problem | undefined | void | Promise<Problem | undefined | void>
 
-/** Returns the newest answer of `path` and draws the page with each new one; undefined before the first. `more` is called with each. */
+/** Polls `path`: returns the newest response, undefined before the first, and redraws with each new one. Calls `more` with each response. */
 export function useLive<T extends object>(path: string, everyMs: number, more?: OnData<T>): T | undefined {
   const [view, setView] = useState<T>()
   useEffect(() => {
@@ -27,7 +27,7 @@ export function useLive<T extends object>(path: string, everyMs: number, more?: 
   return view
 }
 
-/** Reuses the equal parts of an earlier answer, so that charts of them are not drawn again. */
+/** Reuses the equal parts of an earlier response, so that their charts are not drawn again. */
 function keepEqualParts<T extends object>(before: T | undefined, now: T): T {
   const known = new Map(Object.entries(before ?? {}))
   const parts = Object.entries(now).map(([key, value]) => {
@@ -38,9 +38,9 @@ function keepEqualParts<T extends object>(before: T | undefined, now: T): T {
 }
 
 /**
- * Fetches `path`, one request at a time, until `signal`, and passes every new answer to `onData`. Pauses while the page is hidden, and
- * fetches at once when it is shown again. The page's frame shows whether that works, or the problem that `onData` returns; then the same
- * answer is passed again.
+ * Polls `path` until `signal` aborts, one request at a time, and passes every new response to `onData`. Pauses while the page is hidden, and
+ * fetches at once when the page is shown again. The page's frame shows whether polling works, or the problem that `onData` returns; in that
+ * case the same response is passed again.
  */
 export async function follow<T>(
   path: () => string,
@@ -57,7 +57,7 @@ export async function follow<T>(
     if (signal.aborted) return
     last = now
     const login = answer.kind === 'problem' ? undefined : answer.login
-    // Shown before the contents, which would move down.
+    // Shows login problems before the contents, which would otherwise move down.
     if (login) showState(login, false)
     const shown = answer.kind === 'data' ? await onData(answer.data) : undefined
     const problem = answer.kind === 'problem' ? answer.problem : shown || undefined
@@ -65,14 +65,14 @@ export async function follow<T>(
     if (answer.kind === 'data' && !problem) etag = answer.etag
     if (problem) showState(problem)
     else showState(login, false)
-    // The same request would be refused again.
+    // The daemon would refuse the same request again.
     if (answer.kind === 'problem' && answer.isFinal) return
     problems = problem ? problems + 1 : 0
     await pause(Math.min(Math.max(everyMs, MAX_PAUSE_MS), everyMs * 1.5 ** problems))
   }
 }
 
-/** Ends early when the page is hidden or shown, or the network is back. */
+/** Waits; returns early when the page is hidden or shown, or when the network is back. */
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     const ended = new AbortController()
@@ -86,16 +86,16 @@ function pause(ms: number): Promise<void> {
   })
 }
 
-/** Longer than the daemon needs to notice an unreachable database. */
+/** Timeout of a request, ms: longer than the daemon needs to notice an unreachable database. */
 const ANSWER_WITHIN_MS = 20_000
 
-/** `login`: the faults of logins, which are part of every answer. */
+/** The outcome of a request. `login`: the problems of logins, which are part of every response. */
 export type Answer<T> =
   | { kind: 'data'; data: T; etag: string | undefined; login: readonly Problem[] | undefined }
   | { kind: 'same'; login: readonly Problem[] | undefined }
   | { kind: 'problem'; problem: Problem; isFinal?: boolean }
 
-/** Fetches JSON from the daemon; `etag` is the last answer's. Never throws. */
+/** Fetches JSON from the daemon; `etag` is that of the last response. Never throws. */
 export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<T>> {
   try {
     const response = await fetch(ROOT + path, {
@@ -115,7 +115,7 @@ export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<
   }
 }
 
-/** Fetches JSON once; shows a problem and returns undefined if there is one. */
+/** Fetches JSON once; on a problem, shows it and returns undefined. */
 export async function fetchOnce<T>(path: string): Promise<T | undefined> {
   const answer = await fetchJson<T>(path)
   if (answer.kind === 'problem') showState(answer.problem)
@@ -123,7 +123,7 @@ export async function fetchOnce<T>(path: string): Promise<T | undefined> {
 }
 
 const UNREACHABLE: Problem = {
-  text: 'The daemon does not answer. This page tries again by itself. If the daemon does not run, start it:',
+  text: 'The daemon does not answer. This page keeps trying. If the daemon is not running, start it:',
   command: 'musette start',
 }
 
@@ -135,24 +135,24 @@ async function readProblem(response: Response): Promise<Problem> {
   const reason = await readReason(response)
   if (response.status === 503)
     return {
-      text: `Not now: ${reason}. Nothing is lost, and this page goes on by itself. To see more:`,
+      text: `Not available now: ${reason}. Nothing is lost, and this page keeps trying. For details, run:`,
       command: 'musette doctor',
     }
   if (response.status === 404 || response.status === 400)
     return {
-      text: `The daemon has nothing at this address: ${reason}.`,
-      link: { to: location.pathname.slice(ROOT.length), text: 'Open the page without it' },
+      text: `The daemon found nothing for this address: ${reason}.`,
+      link: { to: location.pathname.slice(ROOT.length), text: 'Open the page with its defaults' },
     }
-  return { text: `The daemon could not answer (${reason}). This page tries again by itself.` }
+  return { text: `The daemon failed to answer (${reason}). This page keeps trying.` }
 }
 
-/** Sends something to the daemon; undefined when the connection is cut. */
+/** Sends a POST request to the daemon; returns undefined if the connection fails. */
 export async function send(path: string, body?: Blob): Promise<Response | undefined> {
   const headers = { ...sessionHeaders(), ...(body && { 'content-type': 'application/octet-stream' }) }
   return await fetch(ROOT + path, { method: 'POST', headers, ...(body && { body }) }).catch(() => undefined)
 }
 
-/** Downloads a file by a script, because the browser's own download has no key of the session; shows a problem. */
+/** Downloads a file by script, because the browser's own download does not send the session key; shows a problem if it fails. */
 export async function download(event: Event): Promise<void> {
   const link = (event.target as Element).closest<HTMLAnchorElement>('a[download]')
   const headers = sessionHeaders()
@@ -166,17 +166,17 @@ export async function download(event: Event): Promise<void> {
     Object.assign(document.createElement('a'), { href, download: decodeURIComponent(name) }).click()
     setTimeout(() => URL.revokeObjectURL(href), MAX_PAUSE_MS)
   } catch {
-    showState({ text: 'The download broke off. Try it again.' })
+    showState({ text: 'The download failed. Try again.' })
   }
 }
 
-/** Reads the sentence of an error. */
+/** Reads the message of an error response. */
 export async function readReason(response: Response): Promise<string> {
   const { error } = Object(await response.json().catch(() => undefined))
   return typeof error === 'string' ? error : `status ${response.status}`
 }
 
-/** Shows in the page's frame that it is live, or the problems; with the page's name before its contents are here. */
+/** Shows in the page's frame that the page is live, or its problems; `isEmpty` adds the page's name until its contents arrive. */
 export function showState(
   problem: Problem | readonly Problem[] | undefined,
   isEmpty = document.querySelector('main h1') === null,
@@ -184,7 +184,7 @@ export function showState(
   const live = find('#live')
   const text = problem ? 'Not live' : 'Live'
   live.dataset.state = problem ? 'waiting' : 'live'
-  // Written once, because a screen reader reads each change aloud.
+  // Writes the text only if it changes, because a screen reader reads each write aloud.
   if (live.textContent !== text) live.textContent = text
   if (problem && isEmpty) document.querySelector('.waiting')?.remove()
   render(

@@ -10,7 +10,7 @@ const SIGNS: Readonly<Record<Mood, string>> = { good: '✓', busy: '…', bad: '
 /** The final states of an uploaded file, with their moods. */
 export const ENDED = { mirrored: 'good', attached: 'good', duplicate: 'plain', refused: 'bad' } as const
 
-/** A state as a word with a sign, so that it does not depend on colour. */
+/** A state as a word with a symbol, so that its meaning does not depend on colour. */
 export function Badge({ mood, children }: { mood: Mood; children: ComponentChildren }) {
   return (
     <span class={`badge ${mood}`}>
@@ -22,11 +22,11 @@ export function Badge({ mood, children }: { mood: Mood; children: ComponentChild
 
 const ACTIVITY_STATES: Readonly<Record<string, readonly [text: string, mood: Mood]>> = {
   wanted: ['to be fetched', 'busy'],
-  awaiting_samples: ['awaits its samples', 'busy'],
+  awaiting_samples: ['waiting for samples', 'busy'],
   failed: ['failed', 'bad'],
 }
 
-/** The badge of an incomplete activity or a breakthrough; none for others. */
+/** The badge of an incomplete activity or a breakthrough; nothing for other activities. */
 export function ActivityBadge(line: { detail_state: string; breakthrough: number | null }) {
   const of = line.breakthrough ?? 0
   const [text, mood] =
@@ -35,12 +35,12 @@ export function ActivityBadge(line: { detail_state: string; breakthrough: number
   return mood ? <Badge mood={mood}>{text}</Badge> : null
 }
 
-/** A link to a path of this site, below its root. */
+/** A link to a path of the dashboard. */
 export function Link({ to, ...rest }: Omit<ComponentProps<'a'>, 'role'> & { to: string }) {
   return <a href={ROOT + to} {...rest} />
 }
 
-/** The link to an activity by its name. */
+/** A link to an activity, with its name as the text. */
 export function ActivityLink({ id, name }: { id: number; name: string | null }) {
   return <Link to={`/activities/${id}`}>{formatName(name)}</Link>
 }
@@ -53,7 +53,7 @@ type SelectProps = {
   'aria-label'?: string
 }
 
-/** A choice of one value, each with its text. */
+/** A select box; each option is a value and its label. */
 export function Select({ options, onChoose, ...rest }: SelectProps) {
   return (
     <select {...rest} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
@@ -83,7 +83,7 @@ export function Section({ id, title, children }: SectionProps) {
   )
 }
 
-/** A section that is closed at first on a narrow screen. */
+/** A section that starts closed on a narrow screen. */
 export function FoldedSection({ id, title, children }: SectionProps) {
   const isNarrow = useMemo(() => matchMedia('(max-width: 46rem)').matches, [])
   if (!isNarrow) return <Section {...{ id, title, children }} />
@@ -109,10 +109,10 @@ export function Details({ children, title }: { children: ComponentChildren; titl
   )
 }
 
-/** A number: its name, its value with the unit, and a note. */
+/** A number on a page: its name, its value with the unit, and a note. */
 export type NamedNumber = readonly [name: string, value: string, note?: string]
 
-/** Selects the numbers that are known. */
+/** Returns only the known numbers. */
 export function knownOf(numbers: readonly NamedNumber[]): readonly NamedNumber[] {
   return numbers.filter(([, value]) => value !== '' && !value.startsWith('–'))
 }
@@ -134,7 +134,7 @@ export function Numbers({ numbers, wide }: { numbers: readonly NamedNumber[]; wi
   )
 }
 
-/** A problem as a sentence for a person, with a command or a page that helps. `calm`: it passes without help. */
+/** A problem as a sentence, with a command or a page that helps. `calm`: the problem passes without help. */
 export type Problem = {
   text: string
   calm?: boolean | undefined
@@ -153,15 +153,15 @@ export function Notice({ text, calm, command, link, children }: Problem & { chil
   )
 }
 
-/** The placeholder of a page until its first answer. */
+/** The placeholder of a page until its first response. */
 export function Waiting() {
-  return <p class="waiting">Looking it up…</p>
+  return <p class="waiting">Loading…</p>
 }
 
-/** The interval of updates, so that `1 min ago` is soon right. */
+/** Interval between updates of `1 min ago`, ms. */
 const REFRESH_MS = 15_000
 
-/** The time since or until an instant, such as `5 min ago`, kept current. */
+/** The time since or until an instant, such as `5 min ago`, kept up to date. */
 export function Ago({ at }: { at: string }) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   useEffect(() => {
@@ -179,7 +179,7 @@ export function Ago({ at }: { at: string }) {
 function formatAgo(when: Date): string {
   const seconds = (Date.now() - when.getTime()) / 1_000
   if (Math.abs(seconds) < 10) return 'now'
-  // One unit is enough; the tooltip has the whole instant.
+  // One unit is enough, because the tooltip has the whole instant.
   const [count = '', unit = ''] = formatSpan(Math.abs(seconds)).split(' ')
   return seconds > 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`
 }

@@ -1,13 +1,13 @@
-/** The path above all pages, which the daemon writes into each page; empty at the root of a host. */
+/** The path prefix of all pages, which the daemon writes into each page; empty if the dashboard is at the root of its host. */
 export const ROOT = document.documentElement.dataset.root ?? ''
 
-/** Returns the headers of this page's requests: the key of its session, which the login left in the browser's storage. */
+/** Returns the headers for this page's requests: the session key, which the login page stored in the browser. */
 export function sessionHeaders(): Record<string, string> {
   try {
     const key = localStorage.getItem(`musette-key ${ROOT}`)
     return key === null ? {} : { 'x-musette-key': key }
   } catch {
-    // A browser may forbid storage; without a token the daemon requires no key.
+    // A browser may forbid storage. Without a token the daemon requires no session key.
     return {}
   }
 }

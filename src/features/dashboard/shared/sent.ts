@@ -1,4 +1,4 @@
-/** The type of a value after JSON: an instant becomes an ISO text. */
+/** The type of a value after a JSON round trip: an instant becomes an ISO string. */
 type Json<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -7,8 +7,8 @@ type Json<T> = T extends Date
       ? { readonly [Key in keyof T]: Json<T[Key]> }
       : T
 
-/** The type of the daemon's query result in the browser. */
+/** The type that a query's result has in the browser. */
 export type Sent<Query extends (...input: never[]) => unknown> = Json<NonNullable<Awaited<ReturnType<Query>>>>
 
-/** Pages send the names of so many accounts; of more nobody reads them, and the page of any other opens by its number. */
+/** Maximum number of account names on a page. Nobody reads more; other accounts open by number. */
 export const MAX_ACCOUNTS = 100

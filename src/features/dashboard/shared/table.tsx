@@ -5,13 +5,13 @@ export type Column<Row> = {
   title: string
   /** aligned to the right, for numbers */
   number?: boolean
-  /** what tells the rows apart, of the cell that names its row */
+  /** the member that identifies a row; its cell is the row's header */
   names?: keyof Row & string
-  /** as wide as two on a card */
+  /** as wide as two cells on a card */
   wide?: boolean
   /** stays on one line */
   whole?: boolean
-  /** left out on a narrow screen, in a table that keeps its rows there */
+  /** left out on a narrow screen, in a table with `narrow` */
   spare?: boolean
   cell: (row: Row) => ComponentChildren
 }
@@ -20,13 +20,13 @@ type Props<Row> = {
   caption: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
-  /** keeps its rows on a narrow screen, where the rows of other tables become cards */
+  /** keeps rows on a narrow screen, where the rows of other tables become cards */
   narrow?: boolean
-  /** hides it until it is opened, under this title */
+  /** hides the table until a person opens it, under this title */
   folded?: boolean | string
 }
 
-/** A table. On a narrow screen its style makes every row a card and removes the roles, so they are set here. */
+/** A table. On a narrow screen, CSS turns rows into cards, which removes the implicit ARIA roles, so the roles are explicit. */
 export function Table<Row>({ caption, columns, rows, narrow, folded = false }: Props<Row>) {
   const key = columns.find(({ names }) => names)?.names
   const table = (

@@ -1,4 +1,4 @@
 import { showSettings } from './frame.tsx'
 
-// A page whose only content is a text of the daemon.
+// The script of pages whose only content is a text from the daemon.
 showSettings()

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact
 import { formatDistance } from './format.ts'
 import { type Eye, MAX_SCALE, makeTiles, type Place, pixelMetres, seeAll } from './world-places.ts'
 
-/** What a map of this size, px, is drawn with: `at` returns where a place is, px; `colour` the value of a colour of the palette. */
+/** What `draw` gets: `at` returns a place's position on the map, px; `colour` returns the value of a palette colour. */
 export type Pen = Readonly<{
   context: CanvasRenderingContext2D
   eye: Eye
@@ -14,17 +14,17 @@ export type Pen = Readonly<{
 }>
 
 type Props = {
-  /** what is seen until the map is moved */
+  /** the places that the map shows until a person moves it */
   places: readonly Place[]
   label: string
-  /** address of map tiles with `{z}`, `{x}` and `{y}`; null without tiles */
+  /** URL of map tiles with `{z}`, `{x}` and `{y}`; null without tiles */
   tiles: string | null
   draw: (pen: Pen) => void
-  /** stays visible */
+  /** a place that the map keeps in view */
   pointed?: Place | undefined
-  /** is called with the place under the pointer; the map then moves only when it is enlarged */
+  /** called with the place under the pointer; with it, the map can be moved only while it is zoomed in */
   onPoint?: (place: Place) => void
-  /** is called for a click, and for Enter with the middle, px */
+  /** called with the position of a click, px, or with the middle for Enter */
   onPick?: (pen: Pen, x: number, y: number) => void
   /** the caption */
   children?: ComponentChildren
@@ -34,13 +34,13 @@ const KEYS: Readonly<Record<string, readonly [x: number, y: number, factor: numb
   ...{ ArrowLeft: [60, 0, 1], ArrowRight: [-60, 0, 1], ArrowUp: [0, 60, 1], ArrowDown: [0, -60, 1] },
   ...{ '+': [0, 0, 1.5], '=': [0, 0, 1.5], '-': [0, 0, 1 / 1.5] },
 }
-/** A pointer that moves less, px, clicks. */
+/** Maximum movement of a pointer for a click, px. */
 const CLICK_PX = 5
 
-/** A map on a canvas that is moved and enlarged by pointers, fingers, wheel, keys and buttons, with tiles where they are set. */
+/** A map on a canvas. A mouse, fingers, the wheel, keys and buttons move and zoom it. It has tiles if they are set. */
 export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick, children }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
-  // Undefined: all of it, in whatever size the map has.
+  // Undefined: shows all places at any size of the map.
   const [moved, setEye] = useState<Eye>()
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const pictures = useRef(new Map<string, HTMLImageElement>()).current
@@ -51,9 +51,9 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
   const isMovable = !onPoint || moved !== undefined
   const at = ({ x, y }: Place) =>
     [(x - eye.x) * eye.scale + width / 2, (y - eye.y) * eye.scale + height / 2] as const
-  /** Moves the map by px, then enlarges it around the point `x`, `y` of it, px from its middle. */
+  /** Moves the map by px, then zooms it around the point `x`, `y`, px from its middle. */
   const move = (dx: number, dy: number, factor = 1, x = 0, y = 0) =>
-    // A map without a size, as of a hidden one, has no scale to begin from.
+    // A hidden map has no size and so no scale to start from.
     width > 0 &&
     setEye((now = whole) => {
       const scale = Math.min(MAX_SCALE, Math.max(whole.scale / 100, now.scale * factor))
@@ -107,14 +107,14 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
       setEye({ x: pointed.x, y: pointed.y, scale: moved.scale })
   }, [pointed])
   const onWheel = (event: WheelEvent) => {
-    // Above the route of an activity it scrolls the page.
+    // Over the route of an activity, the wheel scrolls the page.
     if (onPoint && !event.ctrlKey) return
     event.preventDefault()
     const { x, y } = pointOf(event)
     move(0, 0, 2 ** (-event.deltaY / 300), x - width / 2, y - height / 2)
   }
   useLayoutEffect(() => {
-    // The size is known now; the observer tells it later, when keys may have been pressed.
+    // Draws at once, because the observer reports the size only later, maybe after the first keys.
     redraw(undefined)
     const sized = new ResizeObserver(redraw)
     const scheme = matchMedia('screen and (prefers-color-scheme: dark)')
@@ -126,7 +126,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
     }
   }, [])
   useEffect(() => {
-    // Preact would listen passively, and the page would scroll.
+    // Preact's listener would be passive, so the page would scroll.
     const shown = canvas.current
     shown?.addEventListener('wheel', onWheel, { passive: false })
     return () => shown?.removeEventListener('wheel', onWheel)
@@ -135,7 +135,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
     const pen = makePen()
     if (!pen || !canvas.current || width === 0) return
     const ratio = devicePixelRatio
-    // It also clears the canvas.
+    // Setting the size also clears the canvas.
     Object.assign(canvas.current, { width: width * ratio, height: height * ratio })
     pen.context.scale(ratio, ratio)
     for (const { address, x, y, size } of tiles === null ? [] : makeTiles(eye, tiles, width, height)) {
@@ -145,7 +145,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
     }
     draw(pen)
   })
-  // The buttons keep the pointed place where it is.
+  // The buttons zoom around the pointed place.
   const [x, y] = pointed ? [at(pointed)[0] - width / 2, at(pointed)[1] - height / 2] : [0, 0]
   return (
     <figure class="world-map">
@@ -155,7 +155,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
         class={isMovable ? 'movable' : undefined}
         tabIndex={0}
         role="application"
-        aria-label={`${label} Arrow keys move it, plus and minus zoom, 0 goes back.`}
+        aria-label={`${label} Arrow keys move it, plus and minus zoom, 0 resets it.`}
         onPointerDown={(event) => {
           if (event.button !== 0) return
           canvas.current?.setPointerCapture(event.pointerId)
@@ -179,7 +179,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
         </span>
         {tiles === null ? (
           <span>
-            For a map behind it set <code>MUSETTE_MAP_TILES</code>, for example to{' '}
+            For a background map, set <code>MUSETTE_MAP_TILES</code>, for example to{' '}
             <code>{'https://tile.openstreetmap.org/{z}/{x}/{y}.png'}</code>; that server learns where you
             rode.
           </span>
@@ -194,10 +194,10 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
   )
 }
 
-/** The longest scale bar, px. */
+/** Maximum length of the scale bar, px. */
 const BAR_PX = 200
 
-/** The scale in the middle of the map: the longest bar of 1, 2 or 5 units. */
+/** The scale bar of the middle of the map: the longest bar of 1, 2 or 5 times a power of ten. */
 function Scale({ eye, width }: { eye: Eye; width: number }) {
   const metres = pixelMetres(eye)
   const most = Math.min(BAR_PX, width * 0.3) * metres

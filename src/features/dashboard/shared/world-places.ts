@@ -1,13 +1,13 @@
-/** A place on the map of the world in the projection of map tiles (Web Mercator), whose size is 1. */
+/** A place on the world map in Web Mercator, the projection of map tiles; the world is 1 wide and 1 high. */
 export type Place = Readonly<{ x: number; y: number }>
-/** The place in the middle of a map, and its px for a unit of the world. */
+/** The center of a map, and its scale: px per width of the world. */
 export type Eye = Place & Readonly<{ scale: number }>
 
 export const EARTH_M = 40_075_016.7
-/** The highest scale: a pixel is 30 cm at the equator. */
+/** Maximum scale: a pixel is 30 cm at the equator. */
 export const MAX_SCALE = EARTH_M / 0.3
 
-/** The limit of the map, degrees north and south. */
+/** Maximum latitude of the map, degrees north and south. */
 const MAX_LAT = 85
 
 /** Returns the place of a latitude and a longitude, degrees. */
@@ -17,8 +17,8 @@ export function project(lat: number, lng: number): Place {
 }
 
 /**
- * Moves the places of a line to the copies of the world that are nearest to the place before, the first to the one nearest to `start`: a
- * line over the 180° meridian continues beyond the edge of the world.
+ * Moves each place of a line to the copy of the world in which it is nearest to the place before, and the first place nearest to `start`.
+ * So a line over the 180° meridian continues beyond the edge of the world.
  */
 export function followLine<P extends Place>(places: readonly P[], start: Place | undefined = places[0]): P[] {
   let last = start?.x ?? 0
@@ -28,10 +28,10 @@ export function followLine<P extends Place>(places: readonly P[], start: Place |
   })
 }
 
-/** A part of the world between two degrees of latitude and two of longitude, in millionths. */
+/** A part of the world between two latitudes and two longitudes, millionths of a degree. */
 export type Box = Readonly<Record<'west' | 'south' | 'east' | 'north', number>>
 
-/** Computes what an eye sees on a map of this size, px. */
+/** Computes the part of the world that a map of this size, px, shows. */
 export function boxOf({ x, y, scale }: Eye, width: number, height: number): Box {
   const [east, south] = [width / 2 / scale, height / 2 / scale]
   const longitude = (at: number) => Math.round((at - 0.5) * 360_000_000)
@@ -43,17 +43,17 @@ export function boxOf({ x, y, scale }: Eye, width: number, height: number): Box 
   }
 }
 
-/** Computes the metres of a px in the middle of a map. */
+/** Computes the metres per px in the middle of a map. */
 export const pixelMetres = ({ y, scale }: Eye) => EARTH_M / Math.cosh(2 * Math.PI * (0.5 - y)) / scale
 
-/** The units across the world of the tracks of a whole map, 38 m at the equator, and of a part of it, 2.4 m. */
+/** Resolution of tracks, units across the world: for the whole map (38 m at the equator), and for a part of it (2.4 m). */
 export const [TRACK_UNITS, NEAR_UNITS] = [2 ** 20, 2 ** 24]
 /** Base of the digits of an encoded track. */
 const BASE = 46
 
 /**
- * Encodes places as whole numbers of a part of the world, east and south in turn, each as the difference to the place before. A number n is
- * 2n, or -2n - 1 below 0, in digits from the lowest on: the last is the sign 35 + digit of ASCII, one before it 81 + digit.
+ * Encodes places as integers, `units` across the world: x and y in turn, each as the difference from the place before. A number n is encoded
+ * as 2n, or -2n - 1 if negative, lowest digit first. The last digit of a number is the ASCII character 35 + digit, the others 81 + digit.
  */
 export function encodeTrack(places: readonly Place[], units: number): string {
   let [text, x, y] = ['', 0, 0]
@@ -69,7 +69,7 @@ export function encodeTrack(places: readonly Place[], units: number): string {
   return text
 }
 
-/** Decodes places of encodeTrack. */
+/** Decodes the places that encodeTrack encoded. */
 export function decodeTrack(track: string, units: number): Place[] {
   const numbers = Array.from(track.matchAll(/[Q-~]*[#-P]/g), ([text]) => {
     let number = 0
@@ -84,7 +84,7 @@ export function decodeTrack(track: string, units: number): Place[] {
   })
 }
 
-/** Selects the places in the midst of most, without those of journeys. */
+/** Returns the places around the rider's usual area, and leaves out journeys. */
 export function homeOf(places: readonly Place[]): readonly Place[] {
   const most = (some: readonly Place[], of: (place: Place) => number) =>
     some.toSorted((one, other) => of(one) - of(other)).slice(some.length * 0.1, Math.ceil(some.length * 0.9))
@@ -92,10 +92,10 @@ export function homeOf(places: readonly Place[]): readonly Place[] {
   return most(byX, ({ y }) => y)
 }
 
-/** Room beside what is shown, as a share of the map. */
+/** Margin around the places, as a share of the map. */
 const MARGIN = 0.05
 
-/** Computes the eye that sees all places on a map of this size, px. */
+/** Computes the center and scale at which a map of this size, px, shows all places. */
 export function seeAll(places: readonly Place[], width: number, height: number): Eye {
   let [left, right, top, bottom] = places.length > 0 ? [1, 0, 1, 0] : [0, 1, 0, 1]
   for (const { x, y } of places) {
@@ -106,13 +106,13 @@ export function seeAll(places: readonly Place[], width: number, height: number):
   return { x: (left + right) / 2, y: (top + bottom) / 2, scale }
 }
 
-/** A map tile: its address, and its place and size on the map, px. */
+/** A map tile: its URL, and its position and size on the map, px. */
 export type Tile = { address: string; x: number; y: number; size: number }
 const MAX_TILE_LEVEL = 18
-/** The largest drawn size of a tile, px, so that it is sharp. */
+/** Maximum size of a drawn tile, px: a larger tile looks blurred. */
 const TILE_PX = 300
 
-/** Makes the tiles of a map of this size; `template` holds `{z}`, `{x}` and `{y}`; `{s}` in it is one of three hosts, as in Leaflet. */
+/** Lists the tiles of a map of this size. `template` is a URL with `{z}`, `{x}` and `{y}`; `{s}` stands for one of three hosts, as in Leaflet. */
 export function makeTiles({ x, y, scale }: Eye, template: string, width: number, height: number): Tile[] {
   const level = Math.min(MAX_TILE_LEVEL, Math.max(0, Math.ceil(Math.log2(scale / TILE_PX))))
   const count = 2 ** level

@@ -34,11 +34,7 @@ export const findActivities = makeTool({
     account,
     from: day.describe('first day'),
     to: day.describe('last day'),
-    words: z
-      .string()
-      .max(200)
-      .optional()
-      .describe('each must be in the name or description; ignores case and accents'),
+    words: z.string().max(200).optional().describe('each in name or description; case and accents ignored'),
     type: z.string().max(100).optional().describe('such as Cycling'),
     sort: z.enum(['newest', 'oldest', 'hardest', 'longest']).default('newest').describe('hardest: by xss'),
     limit: z.number().int().min(1).max(200).default(20),

@@ -8,7 +8,7 @@ const COPIES = 3_000
 describeWithBrowser('the list of activities', () => {
   const scene = useScene({ activities: 6, isMirrored: true })
   beforeAll(async () => {
-    // One every eight hours, back from the end of 2024; each tenth without power, one of them absent.
+    // One activity every eight hours, back from the end of 2024; every tenth has no power, and one of these is absent.
     await scene.rows(
       `insert into training.activities (account_id, path, name, description, activity_type, started_at, started_at_local,
          detail_state, elapsed_s, distance, avg_power, xss, breakthrough, listed_at, wanted_at, absent_since)
@@ -24,7 +24,7 @@ describeWithBrowser('the list of activities', () => {
   const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true })
   const listed = COPIES + 6 - 1
 
-  it('scrolls through thousands with few rows in the page', async () => {
+  it('scrolls through thousands of activities with few rows in the DOM', async () => {
     const page = await scene.visit('/activities')
     await expect.poll(() => sums(page).textContent()).toContain(`${listed.toLocaleString('en')} activities`)
     const table = page.getByRole('table', { name: /Activities/ })
@@ -37,7 +37,7 @@ describeWithBrowser('the list of activities', () => {
     expect(await page.locator('.activities tbody tr').count()).toBeLessThan(100)
   })
 
-  it('returns with Back to the opened row, the search and the focus', async () => {
+  it('returns with Back to the opened row, with its search and focus', async () => {
     const page = await scene.visit('/activities?type=Cycling')
     await page.locator('.activities tbody a').first().waitFor()
     await page.evaluate('scrollTo(0, 45000)')
@@ -54,7 +54,7 @@ describeWithBrowser('the list of activities', () => {
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe(name)
   })
 
-  it('finds words in name and description, filters, and keeps it all in the address', async () => {
+  it('searches names and descriptions, filters, and keeps its state in the URL', async () => {
     const page = await scene.visit('/activities')
     await page.getByRole('searchbox').fill('100% LAKE')
     await link(page, 'Copy 2500').waitFor()
@@ -88,7 +88,7 @@ describeWithBrowser('the list of activities', () => {
     await expectTotal('breakthrough > 0')
   })
 
-  it('sorts by a column in both directions, activities without the value last', async () => {
+  it('sorts by a column in both directions, with missing values last', async () => {
     const page = await scene.visit('/activities?search=copy')
     const first = () => page.locator('.activities tbody a').first().textContent()
     await page.getByRole('button', { name: 'XSS' }).click()
@@ -103,7 +103,7 @@ describeWithBrowser('the list of activities', () => {
     await expect.poll(() => power.textContent()).toBe('–')
   })
 
-  it('shows a year by day, and lists the activities of a day by keyboard', async () => {
+  it('shows a year by day, and lists a day’s activities by keyboard', async () => {
     const page = await scene.visit('/activities?year=2024')
     const day = page.getByRole('button', { name: /^30 Dec 2024: 3 activities, .* XSS$/ })
     await day.focus()

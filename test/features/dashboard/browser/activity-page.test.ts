@@ -39,10 +39,10 @@ describeWithBrowser('the page of an activity', () => {
   const ride = `training.samples s join training.activities a using (activity_id) where a.path = '${RIDE.path}'`
   const CURVE = /^Power curve/
 
-  it('plots power, MPA, heart rate and speed over the whole activity, in light and dark, from samples that are fetched once', async () => {
+  it('plots the whole activity in light and dark, and fetches samples once', async () => {
     const page = await scene.visit(path, { colorScheme: 'light' })
     for (const colorScheme of ['light', 'dark'] as const) {
-      // Charts follow the system without a reload.
+      // Charts follow the system's colour scheme without a reload.
       await page.emulateMedia({ colorScheme })
       for (const [name, colour] of [
         ['Power', 'power'],
@@ -50,7 +50,7 @@ describeWithBrowser('the page of an activity', () => {
         ['Heart rate', 'heart'],
         ['Speed', 'low'],
       ] as const) {
-        // The first and the last tenth hold the axes, too.
+        // The first and the last tenth also contain the axes.
         const least = async () => Math.min(...(await countAlong(lane(page, name), colour)).slice(1, -1))
         await expect.poll(least, { message: `${name} ${colorScheme}` }).toBeGreaterThan(5)
       }
@@ -62,7 +62,7 @@ describeWithBrowser('the page of an activity', () => {
     expect(fetched).toEqual(['link'])
   })
 
-  it('plots temperature, respiration and balance of the FIT file, and a further field on demand', async () => {
+  it('plots columns of the FIT file, and a further field on demand', async () => {
     await scene.rows(
       `with ride as (
          select activity_id, account_id, (select min(t) from training.samples s where s.activity_id = a.activity_id) as start
@@ -83,15 +83,15 @@ describeWithBrowser('the page of an activity', () => {
       ['Right leg', 'mpa'],
     ] as const) {
       const pixels = await countAlong(lane(page, name), colour)
-      // The file ends after a third of the ride.
+      // The FIT file ends after a third of the ride.
       expect(pixels[2], name).toBeGreaterThan(5)
       expect(pixels[7], name).toBe(BLANK)
     }
     await chart(page, OVER_TIME).press('Home')
     expect(await readout(page).textContent()).toMatch(
-      /Temperature 20(\.0)? °C · Respiration 18\.5 \/min · Right leg 51 %/,
+      /Temperature 20(\.0)? °C · Respiration 18\.5 breaths\/min · Right leg 51 %/,
     )
-    await page.getByText('Further fields, as the service sends them').click()
+    await page.getByText('Further fields from the service').click()
     const button = page.getByRole('group', { name: 'Further fields' }).getByRole('button', { name: 'tws' })
     await button.click()
     await lane(page, 'tws').waitFor()
@@ -99,22 +99,22 @@ describeWithBrowser('the page of an activity', () => {
     await lane(page, 'tws').waitFor({ state: 'detached' })
   })
 
-  it('is read, zoomed and reduced to some lines by keyboard, in the activity’s local time', async () => {
+  it('can be read, zoomed and reduced to some lines by keyboard, in local time', async () => {
     const page = await scene.visit(path)
     await chart(page, OVER_TIME).focus()
     await page.keyboard.press('Home')
     expect(await readout(page).textContent()).toMatch(
-      /^0:00 \(17:05\): Elevation [^·]+ · Power \d+ W · MPA \(power available\) \d+ W · Heart rate \d+ \/min/,
+      /^0:00 \(17:05\): Elevation [^·]+ · Power \d+ W · MPA \(power available\) \d+ W · Heart rate \d+ bpm/,
     )
     await page.keyboard.press('Shift+ArrowRight')
     const [later] = await scene.rows(
       `select round(s.power)::int as power, round(s.hr)::int as hr from ${ride} order by s.t offset 360 limit 1`,
     )
     expect(await readout(page).textContent()).toMatch(
-      new RegExp(`^6:00 \\(17:11\\): [^(]*Power ${later?.power} W .*Heart rate ${later?.hr} /min`),
+      new RegExp(`^6:00 \\(17:11\\): [^(]*Power ${later?.power} W .*Heart rate ${later?.hr} bpm`),
     )
     const all = page.getByRole('button', { name: 'Show all' }).first()
-    // Each key zooms on from what the key before it shows.
+    // Each key press zooms from the range of the key press before.
     const within = page.getByLabel('To', { exact: true })
     for (const keys of [1, 5]) {
       for (let pressed = 0; pressed < keys; pressed++) await page.keyboard.press('+')
@@ -124,7 +124,7 @@ describeWithBrowser('the page of an activity', () => {
       await page.keyboard.press('Escape')
       await all.waitFor({ state: 'hidden' })
     }
-    // So does a drag, until a double click.
+    // A drag also zooms, and a double click resets the zoom.
     const box = await lane(page, 'Power').boundingBox()
     const at = (share: number) => [(box?.x ?? 0) + (box?.width ?? 0) * share, (box?.y ?? 0) + 40] as const
     await page.mouse.move(...at(0.4))
@@ -148,7 +148,7 @@ describeWithBrowser('the page of an activity', () => {
     await expect.poll(sum).toBeGreaterThan(100)
   })
 
-  it('shows what SQL has: derived values, seconds in zones with the origin of their bounds, and the curve beside the best of the season', async () => {
+  it('shows the derived values, zones and power curve that SQL returns', async () => {
     const page = await scene.visit(path)
     const value = (name: string) =>
       page.locator(`dl.numbers.wide > div:has(dt:text-is("${name}")) dd`).first()
@@ -167,7 +167,7 @@ describeWithBrowser('the page of an activity', () => {
       `select i.power_z2_s as z2, round(i.ftp)::int as ftp from training.activity_intensity i join training.activities a using (activity_id)
        where a.path = '${RIDE.path}'`,
     )
-    const table = zones.getByRole('table', { name: /^By power/ })
+    const table = zones.getByRole('table', { name: /^Power zones/ })
     expect(await table.locator('caption').textContent()).toContain(
       `threshold power after this activity, ${known?.ftp} W`,
     )
@@ -187,14 +187,14 @@ describeWithBrowser('the page of an activity', () => {
     expect(await row.textContent()).toContain(`${watts?.own} W${watts?.best} W`)
   })
 
-  it('follows an edit of its samples without a reload', async () => {
+  it('shows an edit of the samples without a reload', async () => {
     const page = await scene.visit(path)
     const words = page.getByRole('region', { name: 'Over time' }).locator('figcaption')
     const before = await words.textContent()
     await scene.steer('PATCH', `activities/${RIDE.path}`, { scale_power: 1.2 })
     await syncAccount(scene.app, { name: 'default' })
     await expect.poll(() => words.textContent(), { timeout: 15_000 }).not.toBe(before)
-    await page.getByText(/The service has changed it (once|twice|\d+ times)/).waitFor()
+    await page.getByText(/The service has changed this activity (once|twice|\d+ times)/).waitFor()
     await scene.rows(
       `insert into training.activity_revisions (activity_id, observed_at, changes)
        select activity_id, now(), '{"xss": [50, 61.5], "summary_hash": ["a", "b"]}' from training.activities where path = '${RIDE.path}'`,
@@ -205,7 +205,7 @@ describeWithBrowser('the page of an activity', () => {
     expect(await changes.textContent()).not.toContain('summary_hash')
   })
 
-  it('says when the samples are missing, and shows them when they arrive', async () => {
+  it('says that samples are missing, and shows them when they arrive', async () => {
     const set = (values: string) =>
       scene.rows(`update training.activities set ${values} where path = 'sameseason'`)
     await set(`detail_state = 'awaiting_samples', sample_count = 0`)
@@ -218,7 +218,7 @@ describeWithBrowser('the page of an activity', () => {
     await missing.waitFor({ state: 'detached' })
   })
 
-  it('sums up a stretch selected by its times, with the pace of a run, and then everything', async () => {
+  it('summarizes a section selected by times, with the pace of a run', async () => {
     await scene.rows(`update training.activities set activity_type = 'Running' where path = '${RIDE.path}'`)
     const page = await scene.visit(path)
     await chart(page, OVER_TIME).press('Home')
@@ -226,10 +226,10 @@ describeWithBrowser('the page of an activity', () => {
     expect(await page.locator('dl').first().textContent()).toMatch(
       /\d:\d\d \/km moving, highest \d:\d\d \/km/,
     )
-    const stretch = page.getByRole('region', { name: 'A stretch of it' })
+    const stretch = page.getByRole('region', { name: 'A section' })
     await stretch.getByLabel('From').fill('10:00')
     await stretch.getByLabel('To').fill('20:00')
-    await stretch.getByRole('button', { name: 'Choose the stretch' }).click()
+    await stretch.getByRole('button', { name: 'Select the section' }).click()
     const [mean] = await scene.rows(
       `select round(avg(w))::int as watts from (
          select coalesce(s.p_raw, s.power) as w, s.t - min(s.t) over () as at from ${ride}) x
@@ -239,11 +239,11 @@ describeWithBrowser('the page of an activity', () => {
     await expect.poll(() => stretch.locator('dl').textContent()).toMatch(summed)
     expect(await stretch.locator('dl').textContent()).toMatch(/Pace\d:\d\d \/km/)
     await page.getByRole('button', { name: 'Show all' }).first().click()
-    await stretch.getByText('Drag across the charts').waitFor()
+    await stretch.getByText('drag across the charts').waitFor()
     await scene.rows(`update training.activities set activity_type = 'Cycling' where path = '${RIDE.path}'`)
   })
 
-  it('draws the route from its coordinates, with the place of the charts, and is enlarged', async () => {
+  it('draws the route, marks the place pointed at in the charts, and zooms', async () => {
     const page = await scene.visit(path)
     const map = page.getByRole('application', { name: /^The route/ })
     const sum = async (colour: string) =>
@@ -267,7 +267,7 @@ describeWithBrowser('the page of an activity', () => {
     await expect.poll(() => map.getAttribute('class')).toBeNull()
   })
 
-  it('shows map tiles with their credit, and no broken ones', async () => {
+  it('shows map tiles with their attribution, and no broken tiles', async () => {
     const page = await scene.visit(path, { pauses: true })
     const tile = `${scene.url}/assets/shared/styles/icon.svg?of={z}-{x}-{y}`
     await page.route('**/api/activities/*', async (route) => {
@@ -278,13 +278,13 @@ describeWithBrowser('the page of an activity', () => {
     await page.route(/icon\.svg\?of=\d+-\d*[02468]-/, (route) => route.abort())
     await page.reload()
     const map = page.getByRole('application', { name: /^The route/ })
-    // The icon's ground is the accent of the light palette.
+    // The icon's background has the accent colour of the light palette.
     await expect.poll(async () => Math.max(...(await countAlong(map, 'accent')))).toBeGreaterThan(1_000)
     await page.getByRole('link', { name: '© OpenStreetMap contributors' }).waitFor()
     scene.takeComplaints()
   })
 
-  it('is one of the lines of the map of all activities, which names it for Enter and a click, by year and sport', async () => {
+  it('is a line on the map of all activities, named on Enter or a click', async () => {
     await scene.rows(`update training.activities set activity_type = 'Swimming' where path = '${RIDE.path}'`)
     const page = await scene.visit('/map', {})
     const map = page.getByRole('application', { name: /^Map of \d+ activities/ })
@@ -302,7 +302,7 @@ describeWithBrowser('the page of an activity', () => {
     const dark = () => countAlong(map, 'accent')
     await expect.poll(async () => Math.max(...(await dark()))).toBeGreaterThan(0)
 
-    // A column in which a line lies is clicked from above to below until it is hit.
+    // Clicks down a column that contains a line until a click hits the line.
     const { width = 0, height = 0 } = (await map.boundingBox()) ?? {}
     const column = ((await dark()).findIndex((pixels) => pixels > 0) + 0.5) * (width / 10)
     const name = page.getByRole('status').getByRole('link').first()
@@ -311,7 +311,7 @@ describeWithBrowser('the page of an activity', () => {
     expect(await name.textContent()).toBe(swims?.name)
     expect(Math.max(...(await countAlong(map, 'heart')))).toBeGreaterThan(0)
     const near = page.waitForResponse(/\/api\/map\/near/)
-    // A busy browser tells sizes later than it takes keys.
+    // A busy browser may report sizes only after it has handled keys.
     await page.addInitScript('ResizeObserver.prototype.observe = () => undefined')
     await page.reload()
     await map.focus()
@@ -323,7 +323,7 @@ describeWithBrowser('the page of an activity', () => {
     await scene.rows(`update training.activities set activity_type = 'Cycling' where path = '${RIDE.path}'`)
   })
 
-  it('compares the power curve with another activity, and with the signature', async () => {
+  it('compares the power curve with the signature and another activity', async () => {
     const page = await scene.visit(path)
     const compared = page.getByLabel('Compared with')
     await compared.selectOption('Signature after this activity')
@@ -335,7 +335,7 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByRole('link', { name: '1 Apr 2026' }).first().waitFor()
   })
 
-  it('links to every second as CSV, JSON and Parquet, to the original FIT file if it is kept, and to its neighbours', async () => {
+  it('links to downloads of every second, the FIT file and its neighbours', async () => {
     const page = await scene.visit(path)
     const original = page.getByRole('link', { name: 'Original FIT' })
     const download = async (name: string) => {
@@ -375,7 +375,7 @@ describeWithBrowser('the page of an activity', () => {
     }
   })
 
-  it('shows an activity of one second without power or coordinates, with no missing value as zero', async () => {
+  it('shows an activity of one second without power, and no missing value as zero', async () => {
     const [made] = await scene.rows(
       `insert into training.activities (account_id, path, name, started_at, started_at_local, detail_state, sample_count, elapsed_s, listed_at, wanted_at)
        select account_id, 'onesecond', 'One second', '2026-02-01 10:00Z', '2026-02-01 10:00', 'mirrored', 1, 0, now(), now()
@@ -391,7 +391,7 @@ describeWithBrowser('the page of an activity', () => {
     expect(await page.locator('main').textContent()).not.toMatch(/\b0 W\b|0 kJ|NaN/)
   })
 
-  it('shows the rides on its route, with its place among them and what a year changes', async () => {
+  it('shows the rides on its route, its rank and the yearly trend', async () => {
     const paths = `'${RIDE.path}', 'sameseason'`
     await scene.rows(
       `update musette.ride_tracks set route_id = 9999 from training.activities a
@@ -411,7 +411,7 @@ describeWithBrowser('the page of an activity', () => {
     )
     await section.getByText(`${place}; the trend is 5:00 slower each year.`).waitFor()
     expect(await section.getByRole('row').allTextContents()).toEqual([
-      expect.stringContaining('To the mean'),
+      expect.stringContaining('Difference from mean'),
       expect.stringMatching(/^10 Mar 202755:00\+4\.8 %/),
       expect.stringMatching(/^10 Mar 202650:00−4\.8 %/),
     ])

@@ -36,7 +36,7 @@ describeWithBrowser('the drop zone', () => {
       headers: { ...HEADERS, ...more },
       body,
     })
-  /** sends the head of a request, and leaves the rest to the test */
+  /** sends the head of a request; the test sends the rest */
   const begin = async (name: string, more: string) => {
     const { hostname, port, host } = new URL(scene.url)
     const socket = connect(Number(port), hostname)
@@ -50,13 +50,13 @@ describeWithBrowser('the drop zone', () => {
       const rows = await scene.rows(`select state from training.uploads where file_name like $1`, [name])
       return rows[0]?.state === 'mirrored'
     })
-  /** everything in the drop folder that is not done or failed, nor says whose folder it is */
+  /** lists everything in the drop folder except done and failed files and the ownership file */
   const listLeft = async () => {
     const names = await readdir(drop, { recursive: true })
     return names.filter((name) => !/^(?:done|failed|\.arriving$|\.musette-database\.json$)/.test(name))
   }
 
-  it('shows the first history, and follows files that are dropped and selected until they are activities or refused, without a reload', async () => {
+  it('shows the first history, and follows files to their result without a reload', async () => {
     const page = await scene.visit('/')
     await page.evaluate('window.sameDocument = true')
     const activities = page.getByRole('region', { name: 'Recent activities' })
@@ -81,12 +81,12 @@ describeWithBrowser('the drop zone', () => {
     await line('#1 lunch.fit').getByRole('link').click()
     const stage = page.getByRole('application', { name: /^The activity over time/ })
     await stage.locator('canvas').first().waitFor()
-    await page.getByText('It came from the file #1 lunch.fit').waitFor()
+    await page.getByText('Uploaded from the file #1 lunch.fit').waitFor()
     expect(scene.takeComplaints()).toEqual([])
     expect(await listLeft()).toEqual([])
   })
 
-  it('accepts a file dropped on another page, and calls a known one a duplicate', async () => {
+  it('accepts a file dropped on another page, and reports a known file as duplicate', async () => {
     const bytes = [...(await readFile(join(files, '#1 lunch.fit')))]
     const page = await scene.visit('/runs')
     await page.evaluate(`{
@@ -98,7 +98,7 @@ describeWithBrowser('the drop zone', () => {
     await eventually(async () => (await listLeft()).length === 0)
   })
 
-  it('asks for the account of files that are dropped on another page, where there are several', async () => {
+  it('asks for the account of files dropped on another page if there are several', async () => {
     await scene.rows(
       `insert into training.accounts (name, base_url) select 'second', base_url from training.accounts`,
     )
@@ -109,9 +109,9 @@ describeWithBrowser('the drop zone', () => {
         files.items.add(new File(['no FIT file'], '${name}'))
         document.dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true, bubbles: true }))
       }`)
-    await page.getByText('Choose the account: one.fit, two.fit wait for it.').waitFor()
+    await page.getByText('Choose the account: one.fit, two.fit wait for your choice.').waitFor()
     expect(await listLeft()).toEqual([])
-    await page.getByLabel('of account').selectOption('default')
+    await page.getByLabel('for account').selectOption('default')
     for (const name of ['one.fit', 'two.fit'])
       await page.locator('.dropped > li', { hasText: name }).getByText('refused').waitFor()
     await page.getByText('Choose the account').waitFor({ state: 'detached' })
@@ -119,7 +119,7 @@ describeWithBrowser('the drop zone', () => {
     scene.takeComplaints()
   })
 
-  it('has the file on disk before it says accepted', async () => {
+  it('has the file on disk before it reports the file as accepted', async () => {
     await scene.rows(`update training.accounts set needs_login = true`)
     const bytes = makeFit(9)
     const answer = await send('evening.fit', bytes)
@@ -133,14 +133,14 @@ describeWithBrowser('the drop zone', () => {
     await uploaded('evening.fit')
   })
 
-  it('accepts nothing from another site or port', async () => {
+  it('accepts no file from another site or port', async () => {
     const foreign = ['cross-site', 'same-site', 'none'].map((site) => ({ 'sec-fetch-site': site }))
     const answers = await Promise.all(foreign.map((headers) => send('a.fit', makeFit(2), headers)))
     expect(answers.map(({ status }) => status)).toEqual([403, 403, 403])
     expect(await listLeft()).toEqual([])
   })
 
-  it('refuses more than 200 MiB, also when the sender does not say how many bytes come', async () => {
+  it('refuses more than 200 MiB, even if the sender does not state the size', async () => {
     const socket = await begin('big.zip', 'transfer-encoding: chunked')
     let text = ''
     socket.on('data', (chunk) => {
@@ -162,7 +162,7 @@ describeWithBrowser('the drop zone', () => {
     await eventually(async () => (await listLeft()).length === 0)
   })
 
-  it('drops a file whose connection was cut, and does not send the part', async () => {
+  it('deletes a partial file after a lost connection, and uploads nothing of it', async () => {
     const bytes = makeFit(3)
     const socket = await begin('cut.fit', `content-length: ${bytes.length}`)
     socket.write(bytes.subarray(0, bytes.length / 2))
@@ -172,7 +172,7 @@ describeWithBrowser('the drop zone', () => {
     expect(await scene.rows(`select from training.uploads where file_name = 'cut.fit'`)).toEqual([])
   })
 
-  it('names an unknown account, and stays in the folder whatever the name', async () => {
+  it('refuses an unknown account, and writes only in its folder, whatever the file name', async () => {
     const unknown = await send('a.fit', makeFit(4), {}, 'nobody')
     expect(unknown.status).toBe(409)
     expect(await unknown.json()).toMatchObject({ error: expect.stringContaining('musette login nobody') })

@@ -7,10 +7,10 @@ import { LIST_FAULTS, SETTLED, WATCH } from './layout.ts'
 import { type Scene, useScene } from './scene.ts'
 
 const WIDTHS = [320, 390, 560, 700, 768, 820, 992, 1_144, 1_400]
-/** The narrowest window that has tables of all columns. */
+/** Minimum width of a window whose tables show all columns, px. */
 const LEAST_WIDE = 1_130
 const HEIGHT = 900
-/** Each page is loaded in these, so that it may jump there; in the others it is drawn anew. */
+/** Each page is loaded in these windows, which shows layout shifts; in the other windows it is only redrawn. */
 const LOADED = [
   { width: 390, colorScheme: 'light' },
   { width: 1_400, colorScheme: 'dark' },
@@ -18,7 +18,7 @@ const LOADED = [
 const MAX_SHIFT = 0.1
 const LONG = 'Zweihundertkilometerrundfahrt'.repeat(9)
 
-/** What a mirror may hold, each made of the one before by statements or steps. */
+/** States of a mirror; statements or steps make each state from the one before. */
 const KINDS: ReadonlyArray<[name: string, ...make: Array<string | ((scene: Scene) => unknown)>]> = [
   ['nothing mirrored yet'],
   [
@@ -64,7 +64,7 @@ describeWithBrowser('every page, as wide as its window', () => {
   const scene = useScene({ activities: 3 })
 
   it.each(KINDS)(
-    'clips no text, does not move while it loads and breaks no rule of axe with %s',
+    'clips no text, does not shift while loading and breaks no axe rule with %s',
     async (kind, ...make) => {
       for (const step of make) await (typeof step === 'string' ? scene.rows(step) : step(scene))
       const page = await scene.visit('/nowhere', { viewport: { width: 390, height: HEIGHT }, pauses: true })
@@ -100,7 +100,7 @@ describeWithBrowser('every page, as wide as its window', () => {
         }
       }
       expect(faults).toEqual([])
-      // While the database is away, a page is no more than its frame and the notice.
+      // While the database is down, a page has only its frame and the notice.
       const isAway = kind === KINDS.at(-1)?.[0]
       expect(scene.takeComplaints().filter((text) => !isAway || !text.includes('503'))).toEqual([])
     },

@@ -10,7 +10,7 @@ describeWithBrowser('the fitness page', () => {
   const chart = (page: Page, name: RegExp) => page.getByRole('application', { name })
   const one = async (text: string) => (await scene.rows(text))[0] ?? {}
 
-  it('plots signature, load, form, weeks and bests over all the years, in light and dark, and is printed on white without controls', async () => {
+  it('plots all the years in light and dark, and prints on white without controls', async () => {
     const page = await scene.visit('/fitness', { colorScheme: 'light' })
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
@@ -26,7 +26,7 @@ describeWithBrowser('the fitness page', () => {
         [/^Best mean power/, 0, 'power', 7],
       ] as const) {
         const canvas = chart(page, name).locator('canvas').nth(lane)
-        // The first and the last tenth hold the axes, too.
+        // The first and the last tenth also contain the axes.
         const least = async () => Math.min(...(await countAlong(canvas, colour)).slice(1, last))
         await expect.poll(least, { message: `${name} ${colour} ${colorScheme}` }).toBeGreaterThan(0)
       }
@@ -38,7 +38,7 @@ describeWithBrowser('the fitness page', () => {
     expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
   })
 
-  it('has the selected range in every chart of days, and keeps it and a season with its bests in the address', async () => {
+  it('applies the selected range to every chart of days, and keeps it in the URL', async () => {
     const page = await scene.visit('/fitness')
     const weeksShown = async (name: RegExp) => {
       await chart(page, name).press('Home')
@@ -70,8 +70,8 @@ describeWithBrowser('the fitness page', () => {
     await page.getByRole('button', { name: '6 months', pressed: true }).waitFor()
   })
 
-  it('shows what SQL has: the last training info, weeks with their load, and the signature of each month’s end', async () => {
-    // As it was told two weeks ago, so that the last week has a recommendation of before.
+  it('shows the training info, weeks and month-end signatures that SQL returns', async () => {
+    // Moves the training info back two weeks, so that the last week has a recommendation.
     await scene.rows(`update training.training_info set observed_at = observed_at - interval '14 days'`)
     const page = await scene.visit('/fitness')
     const now = await one(

@@ -17,7 +17,7 @@ it.each([
   [Number.NaN, 0, '–', '–'],
   [null, 0, '–', '–'],
 ])(
-  '%s with %i decimals has a minus and not a hyphen, and no sign when it rounds to zero',
+  '%s with %i decimals has a minus sign, not a hyphen, and no sign if it rounds to zero',
   (value, digits, ...words) => {
     expect([formatNumber(value, '', digits), formatNumber(value, '', digits, 'exceptZero')]).toEqual(words)
   },
@@ -36,12 +36,12 @@ it.each([
   ['a blank of braille', '\u2800'],
   ['a variation selector or a tag', '\ufe0f\u{e0041}'],
   ['a control character', '\u0001\u007f\u0085'],
-])('a name of %s is written as a missing one', (_what, name) => {
-  expect([formatName(name), formatName(name, 'Activity')]).toEqual(['without a name', 'Activity'])
+])('a name that is only %s counts as missing', (_what, name) => {
+  expect([formatName(name), formatName(name, 'Activity')]).toEqual(['no name', 'Activity'])
   for (const one of ['.', '🚴', 'é', '\u200bRide ']) expect(formatName(one)).toBe(one)
 })
 
-it('times are a stopwatch, a duration, a local time, and a day that comes from the daemon, never from an instant', () => {
+it('times are formatted as stopwatch, span, local time and day, never from an instant', () => {
   for (const day of ['2026-11-18', Date.UTC(2026, 10, 18) / 1_000]) expect(formatDay(day)).toBe('18 Nov 2026')
   expect(() => formatDay('2026-11-18T23:30:00.000Z')).toThrow(RangeError)
   const stopwatch = [0, 59.6, 61, 3_599, 3_725].map((seconds) => formatStopwatch(seconds))
@@ -53,6 +53,6 @@ it('times are a stopwatch, a duration, a local time, and a day that comes from t
   const at = ['2026-01-05', '2026-01-31T23:59:59Z', '2026-02-01', '2026-04-01'].map(
     (day) => Date.parse(day) / 1_000,
   )
-  // The last of each month.
+  // The last index of each month.
   expect(lastOfMonths(at)).toEqual([1, 2, 3])
 })

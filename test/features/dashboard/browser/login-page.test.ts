@@ -22,7 +22,7 @@ describeWithBrowser('a dashboard with a token, below a path', () => {
   }
   const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
 
-  it('refuses a wrong token, opens the wanted page with the right one, draws every page below the path, and signs out', async () => {
+  it('refuses a wrong token, opens the requested page with the right one, and signs out', async () => {
     const page = await scene.visit('/musette/fitness')
     const outside: string[] = []
     page.on('request', (request) => {
@@ -38,7 +38,7 @@ describeWithBrowser('a dashboard with a token, below a path', () => {
 
     for (const title of ['Activities', 'Fitness', 'Runs', 'Today']) {
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title }).click()
-      await page.getByText('Looking it up').waitFor({ state: 'detached', timeout: 60_000 })
+      await page.getByText('Loading…').waitFor({ state: 'detached', timeout: 60_000 })
       await page.getByRole('heading', { level: 1, name: title }).waitFor()
       expect(new URL(page.url()).pathname).toMatch(/^\/musette\//)
       expect(await page.locator('[aria-current="page"]').textContent()).toBe(title)
@@ -60,12 +60,12 @@ describeWithBrowser('a dashboard with a token, below a path', () => {
     await page.getByLabel('Token').waitFor()
     await page.goto(`${scene.url}/musette/`)
     await page.waitForURL(`${scene.url}/musette/login?next=%2F`)
-    // A question of the page that was under way when it signed out is refused.
+    // The daemon refuses a request that was running when the page signed out.
     const complaints = scene.takeComplaints().filter((complaint) => !complaint.includes('401'))
     expect({ outside, complaints }).toEqual({ outside: [], complaints: [] })
   })
 
-  it('keeps its data from a program at another port, which gets the cookie', async () => {
+  it('hides its data from a program at another port that gets the cookie', async () => {
     const page = await scene.visit('/musette/runs', { pauses: true })
     await signIn(page)
     await heading(page, 'Runs').waitFor()
@@ -94,7 +94,7 @@ describeWithBrowser('a dashboard with a token, below a path', () => {
     scene.takeComplaints()
   })
 
-  it('keeps the session over a link from another site, and over a sign-in at another port', async () => {
+  it('keeps the session across a link from another site and a sign-in at another port', async () => {
     const page = await scene.visit('/musette/runs', { pauses: true })
     await signIn(page)
     await heading(page, 'Runs').waitFor()

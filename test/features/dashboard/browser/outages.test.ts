@@ -5,12 +5,12 @@ import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { useScene } from './scene.ts'
 
 const LONG_MS = 5 * 60_000
-const PASSES = /Nothing is lost, and this page goes on by itself/
+const PASSES = /Nothing is lost, and this page keeps trying/
 
 describeWithBrowser('a page', () => {
   const scene = useScene({ activities: 3, isMirrored: true })
 
-  it('says that the daemon does not answer, keeps its contents, and recovers with the daemon', async () => {
+  it('reports that the daemon is down, keeps its contents, and recovers', async () => {
     const page = await scene.visit('/')
     await page.getByText('Live', { exact: true }).waitFor()
     await scene.daemon.kill('SIGKILL')
@@ -23,7 +23,7 @@ describeWithBrowser('a page', () => {
     expect(await page.getByRole('status').textContent()).toBe('Live')
   })
 
-  it('says that the database is unreachable, also when opened meanwhile, and recovers with the database', async () => {
+  it('reports an unreachable database, even on a page opened then, and recovers', async () => {
     const page = await scene.visit('/')
     scene.line.become('cut')
     await page.getByRole('alert').getByText(PASSES).waitFor()
@@ -37,7 +37,7 @@ describeWithBrowser('a page', () => {
     expect(await page.getByRole('alert').textContent()).toBe('')
   })
 
-  it('names an account with a lost login, whatever page it is, with the command to type', async () => {
+  it('names an account with a lost login and the command to run, on every page', async () => {
     await scene.steer('POST', 'tokens/expire')
     await scene.steer('POST', 'tokens/revoke')
     await syncAccount(scene.app, { name: 'default' }).catch(() => undefined)
@@ -55,17 +55,17 @@ describeWithBrowser('a page', () => {
       expect([path, await notice.textContent()]).toEqual([path, 'musette login'])
       expect(await page.locator('#live').textContent()).toBe('Not live')
     }
-    // Also after an answer that nothing has changed, which the page has taken when the next one comes.
+    // The notice stays after a 304; the second 304 shows that the page has handled the first.
     for (const _ of [1, 2]) await page.waitForResponse((response) => response.status() === 304)
     expect(await notice.textContent()).toBe('musette login')
-    expect(await page.locator('.health').textContent()).toContain('look below')
-    expect(await page.getByText('renewed by itself').count()).toBe(0)
+    expect(await page.locator('.health').textContent()).toContain('see below')
+    expect(await page.getByText('renews the login').count()).toBe(0)
     await scene.rows('update training.accounts set needs_login = false, last_error = null')
     await notice.waitFor({ state: 'detached' })
   })
 
   describe('that polls the daemon', () => {
-    /** Opens a page whose clock the test advances, and counts its requests. */
+    /** Opens a page whose clock the test advances, and counts the page's requests. */
     const watch = async (address = '/', path = '/api/today') => {
       const page = await scene.visit('/', { pauses: true })
       await page.clock.install()
@@ -87,10 +87,10 @@ describeWithBrowser('a page', () => {
       page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'))`)
 
-    it('sends no request while hidden, one at once when shown, and one at a time with growing pauses while no answer comes', async () => {
+    it('polls only while shown, one request at a time, with growing pauses in an outage', async () => {
       const { page, seen } = await watch()
       await setHidden(page, true)
-      // Answers that were under way when the page was hidden have come.
+      // Lets responses arrive that were pending when the page was hidden.
       await page.clock.runFor(LONG_MS)
       const hidden = seen.sent
       await page.clock.runFor(LONG_MS)
@@ -102,22 +102,22 @@ describeWithBrowser('a page', () => {
       const before = seen.sent
       await page.clock.runFor(LONG_MS)
       expect(seen.most).toBe(1)
-      // Each request times out after 20 s, and 15 s pass before the next; one every 3 s would be a hundred.
+      // Each request times out after 20 s, and the next follows 15 s later; a request every 3 s would make a hundred.
       expect(seen.sent - before).toBeGreaterThan(3)
       expect(seen.sent - before).toBeLessThan(15)
     })
 
-    it('does not repeat a refused request, and says what to do', async () => {
+    it('does not repeat a refused request, and links to the defaults', async () => {
       const { page, seen } = await watch('/fitness?account=999999', '/api/fitness')
       await page.clock.runFor(LONG_MS)
       expect(seen.sent).toBe(1)
-      expect(await page.getByText('Looking it up').count()).toBe(0)
-      await page.getByRole('link', { name: 'Open the page without it' }).click()
+      expect(await page.getByText('Loading…').count()).toBe(0)
+      await page.getByRole('link', { name: 'Open the page with its defaults' }).click()
       await page.locator('main h1').waitFor()
       expect(seen.sent).toBe(2)
     })
 
-    it('links to the login page when the session has ended, and shows the daemon’s message when it could not answer', async () => {
+    it('links to the login page after the session ends, and shows an error of the daemon', async () => {
       const { page } = await watch()
       for (const [status, error, way] of [
         [401, 'no', '[href="/login?next=%2F"]'],
@@ -130,14 +130,14 @@ describeWithBrowser('a page', () => {
     })
   })
 
-  it('names the commands to type when there is no activity yet, and when there is no account', async () => {
+  it('names the command to run if there is no activity or no account yet', async () => {
     scene.takeComplaints()
     await scene.rows('delete from training.activities; delete from training.training_info')
     const page = await scene.visit('/')
-    // For a second a new page may get the cached answer of another one.
+    // For a second, a new page may get the cached response of another page.
     for (const [path, sentence, command] of [
       ['/', 'Nothing is mirrored yet', 'musette sync'],
-      ['/', 'No file has been', 'musette upload FILE'],
+      ['/', 'No files yet', 'musette upload FILE'],
       ['/fitness', 'Nothing of this account', 'musette sync'],
     ] as const) {
       await page.goto(`${scene.url}${path}`)

@@ -11,7 +11,7 @@ const WIDE = { width: 1_200, height: 900 }
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-/** A busy machine. */
+/** How long the daemon may take to start on a busy machine, ms. */
 const STARTED_WITHIN_MS = 100_000
 
 type SceneOptions = {
@@ -23,9 +23,8 @@ type SceneOptions = {
 }
 
 /**
- * Opens a sandbox, a database, a signed-in account, a daemon in a process of its own with its web server, and a browser in front of it,
- * for the tests of a file; the members of what it returns are there in tests and hooks. Without other `roles` the daemon mirrors
- * nothing; tests do, by syncAccount.
+ * Opens a sandbox, a database, a signed-in account, a daemon process with its web server, and a browser, for the tests of a file. The
+ * returned members are usable only in tests and hooks. Unless `roles` says otherwise, the daemon mirrors nothing; tests call syncAccount.
  */
 export function useScene(options: SceneOptions): Scene {
   const release = makeReleaseStack()
@@ -69,16 +68,16 @@ async function openScene(options: SceneOptions, release: ReleaseStack) {
     ...rig,
     ...visitor,
     url,
-    /** the daemon's own line to the database */
+    /** the daemon's connection to the database, which a test can cut */
     line,
     get daemon() {
       return daemon
     },
-    /** starts the daemon again at the same address */
+    /** restarts the daemon at the same address */
     async restart() {
       daemon = (await start(new URL(url).host)).process
     },
-    /** finds the key of the newest activity that fits the rule */
+    /** finds the id of the newest activity that matches the SQL condition */
     async activityId(rule = 'true') {
       const text = `select activity_id from training.activities where ${rule} order by started_at desc limit 1`
       return Number((await rig.rows(text))[0]?.activity_id)
@@ -86,15 +85,15 @@ async function openScene(options: SceneOptions, release: ReleaseStack) {
   }
 }
 
-/** How a page is opened; `pauses`: it keeps its pauses between two polls. */
+/** How to open a page; `pauses` keeps the normal pauses between polls. */
 type Visit = BrowserContextOptions & { pauses?: true }
 
-/** Runs in a page before its scripts: ends its pauses as a network that is back does, so that no test waits for a poll. */
+/** Runs in a page before its scripts: ends pauses between polls as a returning network would, so that no test waits for a poll. */
 const POLL_OFTEN = `setInterval(() => dispatchEvent(new Event('online')), 400)`
 
 const EMPTY_PAGE = '<link rel="icon" href="data:,">'
 
-/** The browser of all files of a worker, which ends with it. */
+/** The browser of all files of a worker; it ends with the worker. */
 let browser: Promise<Browser> | undefined
 
 function makeVisitor(url: string) {
@@ -113,14 +112,14 @@ function makeVisitor(url: string) {
     })
     return page
   }
-  // A page costs a second of the processor to open, so the next test takes the plain one over, emptied.
+  // Opening a page takes a second of CPU time, so the next test reuses the default page after it was emptied.
   let idle: Page | undefined
   const leave = async (page: Page) => {
     await page.evaluate('localStorage.clear(), sessionStorage.clear()')
     await page.context().clearCookies()
     const kept = complaints
     complaints = []
-    // An address of the same server keeps the page's process, and an empty icon the browser from its request for one.
+    // An address of the same server keeps the page's process; an empty icon stops the browser from requesting one.
     const left = `${url}/left`
     await page.route(left, (route) => route.fulfill({ contentType: 'text/html', body: EMPTY_PAGE }))
     await page.goto(left)
@@ -129,17 +128,17 @@ function makeVisitor(url: string) {
     idle = page
   }
   return {
-    /** opens a page of the dashboard in an empty profile, until the test ends, and waits for its contents */
+    /** opens a page of the dashboard in an empty profile until the test ends, and waits for its contents */
     async visit(path: string, options?: Visit) {
       const page = options ? await openPage(options) : (idle ?? (await openPage({})))
       if (page === idle) idle = undefined
-      // A page that stays open goes on polling.
+      // Closes the page, because an open page continues to poll.
       onTestFinished(() => (options || idle ? page.context().close() : leave(page)))
       await page.goto(`${url}${path}`)
       await page.locator('main h1').waitFor()
       return page
     },
-    /** returns and forgets the errors on the console, and the requests to other hosts */
+    /** returns and clears the console errors and the requests to other hosts */
     takeComplaints() {
       const taken = complaints
       complaints = []
@@ -150,15 +149,15 @@ function makeVisitor(url: string) {
 }
 
 /**
- * Counts, in each of `bands` equal parts of a canvas from left to right, the pixels that nearly have a colour of the
- * style sheet (`power`, `mpa`, …). A chart without its line has none anywhere.
+ * Splits a canvas into `bands` equal parts from left to right, and counts in each part the pixels close to a colour of the style sheet
+ * (`power`, `mpa`, …). Without the line, all counts are zero.
  */
 export async function countAlong(canvas: Locator, colour: string, bands = 10): Promise<number[]> {
   await canvas.waitFor()
   return await canvas.evaluate(COUNT, { colour, bands })
 }
 
-// A text for the browser: Node's types know no canvas.
+// Made from text, because the code runs in the browser and Node's types have no canvas.
 const COUNT = new Function(
   'canvas',
   'input',

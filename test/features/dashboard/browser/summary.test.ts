@@ -21,14 +21,14 @@ const NONE: Samples = {
 }
 const makeSamples = (given: Partial<Samples>): Samples => ({ ...NONE, ...given })
 const seconds = (length: number) => Array.from({ length }, (_, index) => index)
-/** A recording at these seconds with a constant power. */
+/** Summarizes a recording with samples at these seconds and a constant power. */
 const summarizeSteady = (at: number[], watts: number) =>
   summarize(makeSamples({ elapsed_s: at, power: at.map(() => watts) }))
 
-describe('what is derived from the samples of an activity', () => {
-  it('computes weighted power by the fourth power of 30 s means', () => {
+describe('the summary of an activity', () => {
+  it('computes weighted power from the fourth power of 30 s means', () => {
     expect(summarizeSteady(seconds(600), 200).weighted_w).toBeCloseTo(200)
-    // Half an hour at 100 W, then at 300 W: nearly the fourth root of (100⁴ + 300⁴) / 2.
+    // Half an hour at 100 W, then half an hour at 300 W: close to the fourth root of (100⁴ + 300⁴) / 2.
     const power = seconds(3_600).map((at) => (at < 1_800 ? 100 : 300))
     const halves = summarize(makeSamples({ elapsed_s: seconds(3_600), power }))
     expect(halves.weighted_w).toBeCloseTo(((100 ** 4 + 300 ** 4) / 2) ** 0.25, -1)
@@ -49,15 +49,15 @@ describe('what is derived from the samples of an activity', () => {
         distance_m: 472,
       })
       expect(summary.work_kj).toBeCloseTo((120 * every * 100) / 1_000)
-      // The means rise anew after the pause.
+      // The means start to rise again after the pause.
       expect(summary.weighted_w).toBeLessThan(99.9)
       if (every === 1)
         expect([summary.moving_s, summary.speed_kmh.highest]).toEqual([59, expect.closeTo(28.8)])
     },
   )
 
-  it('averages time and not samples, as ride_measures does, also in a part and in equal steps', () => {
-    // Every three minutes hold one of a sample every 6 s at 300 W, and two of one every 4 s at 100 W.
+  it('averages over time and not over samples, as ride_measures does', () => {
+    // Of every three minutes, one has a sample every 6 s at 300 W, and two have a sample every 4 s at 100 W.
     const minutes = (every: number) => seconds(60 / every).map((index) => index * every)
     const round = [...minutes(4), ...minutes(6).map((s) => 60 + s), ...minutes(4).map((s) => 120 + s)]
     const at = seconds(10).flatMap((index) => round.map((s) => index * 180 + s))
@@ -75,13 +75,13 @@ describe('what is derived from the samples of an activity', () => {
     const means = ({ power, hr, cad, speed_kmh: speed }: ReturnType<typeof summarize>) =>
       [power.mean, hr.mean, cad.mean, speed.mean].map((mean) => Math.round(mean ?? Number.NaN))
     expect(means(summarize(samples))).toEqual([167, 120, 70, 24])
-    // 28 s before and 30 s within the first fast minute; the speed of the last sample is unknown.
+    // The section has 28 s before and 30 s within the first fast minute; the speed of the last sample is unknown.
     expect(means(summarize(samples, 8, 20))).toEqual([203, 131, 76, 26])
     const [first] = makeSteps(samples)
     expect(first).toMatchObject({ mean_power: 200, mean_hr: 130, mean_cad: 75 })
   })
 
-  it('is null without a recording, never zero', () => {
+  it('is null and never zero if nothing was recorded', () => {
     const none = { moving_s: null, distance_m: null, climbed_m: null, work_kj: null, weighted_w: null }
     const [power, hr] = [null, 77].map((value) => ({ mean: value, highest: value, lowest: value }))
     const one = summarize(makeSamples({ elapsed_s: [0], hr: [77] }))
@@ -106,13 +106,13 @@ is undefined without a readable start | | | |`),
 })
 
 describe('the samples of an activity', () => {
-  it('interrupt a line at a pause', () => {
+  it('interrupt a chart’s line at a pause', () => {
     const shown = withPauses([0, 1, 2, 100], { power: [1, 2, 3, 4], hr: [] })
     const lines = { power: [1, 2, 3, null, 4] }
     expect(shown).toEqual({ x: [0, 1, 2, 3, 100], lines, places: [0, 1, 2, 2, 3] })
   })
 
-  it('are summed up in at most 24 steps, however long the activity is, and null in a step without recording', () => {
+  it('are summarized in at most 24 steps, null in a step without recording', () => {
     for (const length of [1, 59, 600, 200_000]) {
       const steps = makeSteps(makeSamples({ elapsed_s: seconds(length), power: Array(length).fill(200) }))
       expect([steps.length > 0, steps.length <= 24]).toEqual([true, true])
@@ -134,11 +134,11 @@ describe('the map of a route', () => {
     lng: [0, 8, 8.01, null, 8, 8],
   })
 
-  it('leaves out unknown places, and keeps the shape', () => {
+  it('leaves out unknown places and keeps the shape', () => {
     const route = makeRoute(samples) ?? [{ x: 0, y: 0, index: -1 }]
     expect(route.map(({ index }) => index)).toEqual([1, 2, 4, 5])
     const [south, , north] = route
-    // 0.02 degrees of latitude are 2.2 km.
+    // 0.02° of latitude are 2.2 km.
     const metres = EARTH_M * Math.cos((47 * Math.PI) / 180)
     expect((south.y - (north?.y ?? 0)) * metres).toBeCloseTo(2_226, -2)
     expect(pointAt(route, 3)?.index).toBe(2)
@@ -147,7 +147,7 @@ describe('the map of a route', () => {
     expect(scale * (south.y - (north?.y ?? 0))).toBeCloseTo(450)
   })
 
-  it('takes its tiles from a, b and c where the address says {s}', () => {
+  it('takes tiles from hosts a, b and c if the URL contains {s}', () => {
     const template = 'https://{s}.example.com/{z}/{x}/{y}{r}.png'
     const tiles = makeTiles({ ...project(47, 8), scale: 100_000 }, template, 800, 600)
     const hosts = tiles.map(
@@ -156,9 +156,9 @@ describe('the map of a route', () => {
     expect([...new Set(hosts)].sort()).toEqual(['a', 'b', 'c'])
   })
 
-  it('is drawn on the right tiles, finer ones when it is enlarged', () => {
+  it('is drawn on the right tiles, with finer tiles when zoomed in', () => {
     const eye = { ...project(47, 8), scale: 100_000 }
-    // Few are fetched, and one holds the place in the middle.
+    // The map fetches few tiles, and one contains the place in the middle.
     const [below, fine] = [1, 4].map((enlarged) => {
       const template = 'https://tiles.example.com/{z}/{x}/{y}.png'
       const tiles = makeTiles({ ...eye, scale: eye.scale * enlarged }, template, 800, 600)

@@ -13,9 +13,9 @@ describeWithBrowser('the page of today', () => {
   const row = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(name) })
   const one = async (text: string) => (await scene.rows(text))[0] ?? {}
 
-  it('shows account, newest activities, form, signature, the week, and workouts with their steps and files', async () => {
+  it('shows the account, activities, form, signature, week and workouts', async () => {
     const page = await scene.visit('/')
-    await page.getByText(/in order.*Polled .*In 24 hours \d+ runs/).waitFor()
+    await page.getByText(/all well.*Polled .*\d+ runs in the last 24 hours/).waitFor()
     const account = page.getByRole('article', { name: 'Account default' })
     expect(await account.textContent()).toMatch(/signed in.*activities40.*Last poll/)
     expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0)
@@ -31,7 +31,7 @@ describeWithBrowser('the page of today', () => {
       `select status, round(ftp)::int as ftp, wotd_name from training.training_info order by observed_at desc limit 1`,
     )
     expect(await card('Form').textContent()).toContain(now.status)
-    // Form and loads are those of now, derived from the last ride, which is named.
+    // Form and loads are the current ones, derived from the last ride, which the card names.
     const last = await one(
       `select extract(day from n.day)::int as day, round(f.form::numeric, 1)::float8 as form, round(f.tl_total::numeric, 1)::float8 as load,
          round(f.rl_total::numeric, 1)::float8 as recovery
@@ -65,7 +65,7 @@ describeWithBrowser('the page of today', () => {
       expect(body.length).toBeGreaterThan(100)
     }
 
-    // This process watches no drop folder.
+    // This daemon does not watch a drop folder.
     const buffer = Buffer.from('FIT')
     const file = { name: 'lunch.fit', mimeType: 'application/octet-stream', buffer }
     await page.getByLabel('Choose files').setInputFiles(file)
@@ -73,14 +73,14 @@ describeWithBrowser('the page of today', () => {
     expect(await page.locator('.dropped').textContent()).toContain('musette upload FILE')
   })
 
-  it('shows a backfill, a new activity and an edit without a reload, keeps the focus, and a name as plain text', async () => {
+  it('shows a backfill, a new activity and an edit without a reload', async () => {
     const page = await scene.visit('/')
     await page.evaluate('window.sameDocument = true')
     await scene.rows(`update training.activities set detail_state = 'wanted' where activity_id % 4 = 0`)
     const progress = page.getByRole('progressbar')
     await progress.waitFor()
     expect([await progress.getAttribute('value'), await progress.getAttribute('max')]).toEqual(['30', '40'])
-    await page.getByText(/30 of 40 are here; [\d,]+ a minute, .+ to go/).waitFor()
+    await page.getByText(/30 of 40 are fetched; [\d,]+ per minute, .+ to go/).waitFor()
     await scene.rows(`update training.activities set detail_state = 'mirrored'`)
     await progress.waitFor({ state: 'detached' })
     await scene.steer('POST', 'activities', { path: 'addedlater', name: 'Added later', seconds: 600 })
@@ -104,10 +104,10 @@ describeWithBrowser('the page of today', () => {
     expect(await page.title()).toBe(`${HOSTILE} · musette`)
   })
 
-  it('can be used by keyboard, with a link past the navigation', async () => {
+  it('works by keyboard, with a link that skips the navigation', async () => {
     const page = await scene.visit('/')
     await page.keyboard.press('Tab')
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the contents')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content')
     await page.keyboard.press('Enter')
     expect(await page.evaluate('document.activeElement.id')).toBe('main')
     await page.keyboard.press('Tab')
@@ -117,7 +117,7 @@ describeWithBrowser('the page of today', () => {
     await page.waitForURL(String(target))
   })
 
-  it('shows miles, and dates as the browser does, when selected', async () => {
+  it('shows miles and the date format of the browser if selected', async () => {
     const path = `/activities/${await scene.activityId('distance > 0')}`
     const page = await scene.visit(path, { locale: 'en-US' })
     const main = page.getByRole('main')
@@ -133,7 +133,7 @@ describeWithBrowser('the page of today', () => {
     expect(await page.getByLabel('Dates').inputValue()).toBe('browser')
   })
 
-  it('shows each activity in its local time in a browser of another zone, and can set that zone as the home', async () => {
+  it('shows activities in their local time, and can set the time zone of the browser', async () => {
     await scene.rows(`delete from training.activities where path <> 'addedlater'`)
     await scene.rows(
       `update training.activities set name = 'Edited later', started_at = '2026-03-01T19:00Z', started_at_local = '2026-03-01 14:00',
@@ -157,7 +157,7 @@ describeWithBrowser('the page of today', () => {
     ])
   })
 
-  it('and every other page show the rider’s day and time, where the browser has another date', async () => {
+  it('and every other page show the rider’s day and time, not those of the browser', async () => {
     const [day, local] = ['2 Mar 2026', '2026-03-02 01:30']
     const page = await scene.visit('/', { timezoneId: 'America/St_Johns' })
     await scene.rows(

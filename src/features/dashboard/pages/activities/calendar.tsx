@@ -11,7 +11,7 @@ type Week = ReadonlyArray<Day | undefined>
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const DAY_MS = 86_400_000
-/** How many days each key moves. */
+/** Number of days that each key moves. */
 const STEPS: Readonly<Record<string, number>> = {
   ...{ ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1 },
   ...{ PageUp: -28, PageDown: 28 },
@@ -33,7 +33,7 @@ type Props = {
   onDay: (day: string) => void
 }
 
-/** The calendar of a year: a square for each day, darker with more load, which selects the day; and a table of the months. */
+/** The calendar of a year, with a square for each day, darker for more load, that selects the day; and a table of the months. */
 export function Calendar({ year, sums, chosen, onDay }: Props) {
   const weeks = useMemo(() => weeksOf(year, sums.days), [year, sums])
   const bounds = useMemo(() => boundsOf(sums.days), [sums])
@@ -42,11 +42,11 @@ export function Calendar({ year, sums, chosen, onDay }: Props) {
   const [focused, setFocused] = useState<string>()
   const days = weeks.flat().filter((day) => day !== undefined)
   const known = (day: string | undefined) => days.some((one) => one.day === day)
-  // Tab reaches one day: the last one of the arrow keys, else the selected one, else the newest with activities.
+  // Tab reaches a single day: the day last reached by arrow keys, the selected day, or the newest day with activities.
   const newest = days.findLast(({ activities }) => activities > 0) ?? days[0]
   const reached = [focused, chosen, newest?.day].find(known)
   useLayoutEffect(() => {
-    // A narrow screen starts at the last activities.
+    // On a narrow screen, scrolls to the last activities.
     const last = weeks.findLastIndex((week) => week.some((day) => day && day.activities > 0))
     const { current: view } = scroll
     if (view) view.scrollLeft = ((last + 2) / weeks.length) * view.scrollWidth - view.clientWidth
@@ -74,10 +74,10 @@ export function Calendar({ year, sums, chosen, onDay }: Props) {
             onKeyDown={onKey}
           >
             {WEEKDAYS.map((name, weekday) => (
-              // Rows are weekdays for a screen reader too.
+              // For screen readers, rows are weekdays too.
               <div key={name} role="row">
                 <span role="rowheader" class="weekday">
-                  {/* For lack of room every second name is shown; all are read aloud. */}
+                  {/* Only every second name is visible, for lack of room; screen readers read all. */}
                   <span class={weekday % 2 === 0 ? undefined : 'hidden'}>{name}</span>
                 </span>
                 {weeks.map((week, index) => (
@@ -102,7 +102,7 @@ export function Calendar({ year, sums, chosen, onDay }: Props) {
   )
 }
 
-/** Returns the weeks of a year, Monday first; days of other years are undefined. */
+/** Returns the weeks of a year, Monday first; days outside the year are undefined. */
 function weeksOf(year: number, days: readonly Day[]): Week[] {
   const known = new Map(days.map((one) => [one.day, one]))
   // Date.UTC reads the years 0 to 99 as 1900 to 1999; no activity is that old.
@@ -120,13 +120,13 @@ function weeksOf(year: number, days: readonly Day[]): Week[] {
 
 const formatKey = (at: number) => new Date(at).toISOString().slice(0, 10)
 
-/** Computes where the levels 2, 3 and 4 begin: each level has a quarter of the days with a load. */
+/** Computes the lower bounds of levels 2, 3 and 4, so that each level has a quarter of the days with a load. */
 function boundsOf(days: readonly Day[]): number[] {
   const known = days.flatMap(({ xss }) => xss ?? []).toSorted((a, b) => a - b)
   return [1, 2, 3].map((quarter) => known[Math.floor((known.length * quarter) / 4)] ?? 0)
 }
 
-/** Returns 0 without activities, 1 to 4 by load, undefined when the load is unknown. */
+/** Returns the level of a day: 0 without activities, 1 to 4 by load, undefined if the load is unknown. */
 function levelOf({ activities, xss }: Day, bounds: readonly number[]): number | undefined {
   if (activities === 0) return 0
   return xss === null ? undefined : 1 + bounds.filter((bound) => xss >= bound).length
@@ -167,7 +167,7 @@ function DayButton({ day, bounds, chosen, reached, onFocus, onDay }: DayProps) {
 
 function describe({ day, activities, elapsed_s: s, xss }: Day): string {
   if (activities === 0) return `${formatDay(day)}: none`
-  const load = xss === null ? 'load not known' : formatNumber(xss, 'XSS')
+  const load = xss === null ? 'load unknown' : formatNumber(xss, 'XSS')
   const time = s === null ? '' : `, ${formatSpan(s)}`
   return `${formatDay(day)}: ${activities === 1 ? '1 activity' : `${activities} activities`}${time}, ${load}`
 }
@@ -187,11 +187,11 @@ function MonthNames({ weeks }: { weeks: readonly Week[] }) {
 function Legend({ bounds }: { bounds: readonly number[] }) {
   const [, middle = 0, high = 0] = bounds
   return (
-    <span class="legend" title={`half above ${formatNumber(middle)} XSS`}>
+    <span class="legend" title={`half of the days have more than ${formatNumber(middle)} XSS`}>
       {LEVELS.map((level) => (
         <span key={level} class="calendar-day" style={{ '--level': level }} />
       ))}
-      {high > 0 ? `none to over ${formatNumber(high)} XSS a day` : 'load of a day'}
+      {high > 0 ? `none to over ${formatNumber(high)} XSS per day` : 'load per day'}
     </span>
   )
 }

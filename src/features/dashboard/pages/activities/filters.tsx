@@ -6,14 +6,14 @@ import { type Key, LENGTHS, type ListState, orderOf } from './address.ts'
 import type { findActivityCalendar } from './queries.ts'
 import { SORTS } from './rows.tsx'
 
-/** The choices of the filters, and the days of a year. */
+/** The options of the filters, and the days of a year. */
 export type Facets = Sent<typeof findActivityCalendar>
-/** `typed`: changes while typing add no step to the browser's history. */
+/** `typed`: a change by typing adds no entry to the browser's history. */
 export type OnChange = (changes: ListState, how?: { typed: boolean }) => void
 type Option = readonly [value: string, text: string]
 type Props = { facets: Facets; state: ListState; onChange: OnChange }
 
-/** Letters within this time, ms, such as those of a dictation tool, are searched for together. */
+/** How long input must pause before a search, ms, so that a dictation tool's letters start one search. */
 const TYPING_MS = 10
 
 /** The search and the filters. */
@@ -52,7 +52,7 @@ function Search({ state, onChange }: Omit<Props, 'facets'>) {
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => {
-    // While a person types, the field is newer than the state.
+    // While a person types, the field's text is newer than the state.
     if (field.current && document.activeElement !== field.current) field.current.value = state.search ?? ''
   }, [state.search])
   const search = () => {
@@ -90,7 +90,7 @@ function Choice({ id, title, class: className, ...rest }: ChoiceProps) {
   )
 }
 
-/** The choice of the order, for screens where the table has no header. */
+/** The choice of the sort order, for screens on which the table has no header. */
 function Order({ state, onChange }: Omit<Props, 'facets'>) {
   const { sort: by, descending } = orderOf(state)
   const options = SORTS.flatMap(([value, text]): Option[] => [
@@ -113,7 +113,7 @@ function Order({ state, onChange }: Omit<Props, 'facets'>) {
   )
 }
 
-/** The choice of a season, newest first. */
+/** The buttons of the seasons, newest first. */
 export function Seasons({ facets, state, onChange }: Props) {
   if (facets.years.length < 2) return null
   return (
@@ -137,7 +137,7 @@ export function SetFilters({ facets, state, onChange }: Props) {
     ...(state.length && { length: LENGTHS.find(({ name }) => name === state.length)?.text ?? state.length }),
     ...(state.power && { power: state.power === 'yes' ? 'with power' : 'without power' }),
     ...(state.breakthrough && { breakthrough: 'breakthroughs' }),
-    ...(state.absent && { absent: 'also no longer listed' }),
+    ...(state.absent && { absent: 'including no longer listed' }),
     ...(state.account && { account: account ?? '' }),
   }
   const keys = Object.keys(texts) as Key[]

@@ -9,27 +9,27 @@ export type Page = Sent<typeof findActivityPage>
 export type Line = Page['lines'][number]
 
 const PAGE_LINES = 100
-/** Pages in memory; others are fetched again when they are scrolled to. */
+/** Maximum number of pages in memory; other pages are fetched again on scrolling. */
 const MAX_PAGES = 20
 
-/** The lines of one filtered list, fetched in pages when they are needed. */
+/** The activities of one filtered list, fetched page by page on demand. */
 export type ListPages = ReturnType<typeof pagesOfList>
 
-/** Returns the pages of a list without fetching any. */
+/** Makes the pages of a list; fetches none yet. */
 export function pagesOfList(state: ListState) {
   const pages = new Map<number, readonly Line[]>()
   const fetching = new Set<number>()
   let sums: string | undefined
   const pageOf = (index: number) => Math.floor(Math.max(0, index) / PAGE_LINES)
-  /** Makes the address of the page that holds a row. */
+  /** Returns the URL of the page that contains a row. */
   const addressOf = (index: number) =>
     `/api/activities/list${formatQuery({ ...state, offset: pageOf(index) * PAGE_LINES, limit: PAGE_LINES })}`
-  /** Stores a fetched page by its address; returns whether a line or sum has changed. */
+  /** Stores a fetched page and reports whether a line or a sum has changed. */
   const accept = (page: Page, index: number) => {
     const { lines, ...rest } = page
     const before = JSON.stringify(pages.get(pageOf(index)))
     const now = JSON.stringify(rest)
-    // With another number of activities all positions may have moved.
+    // If the number of activities has changed, all positions may have moved.
     if (sums !== undefined && sums !== now) pages.clear()
     const changed = sums !== now || before !== JSON.stringify(lines)
     sums = now
@@ -42,7 +42,7 @@ export function pagesOfList(state: ListState) {
     lineAt: (index: number) => pages.get(pageOf(index))?.[index % PAGE_LINES],
     addressOf,
     accept,
-    /** Fetches the missing pages of these rows; resolves to the newest sums, or a problem. */
+    /** Fetches the missing pages of these rows; resolves to the newest page, a problem, or undefined if no page was missing. */
     async fetchRows({ first, last }: { first: number; last: number }): Promise<Page | Problem | undefined> {
       let newest: Page | undefined
       for (let page = pageOf(first); page <= pageOf(last); page++) {

@@ -12,7 +12,7 @@ import type { ListState } from './address.ts'
 import type { ListPages } from './list-pages.tsx'
 import { Head, Row } from './rows.tsx'
 
-/** Rows drawn above and below the screen, so that Tab and slow scrolling find the next one. */
+/** Number of rows rendered above and below the screen, so that Tab and slow scrolling reach the next row. */
 const SPARE_ROWS = 12
 /** The assumed height of a row before it is measured, px. */
 const GUESSED_PX = 45
@@ -23,13 +23,13 @@ type Props = {
   total: number
   several: boolean
   onSort: (sort: string) => void
-  /** Called with the rows on the screen whenever they may have changed. */
+  /** Called with the range of visible rows whenever it may have changed. */
   onRows: (rows: { first: number; last: number }) => void
 }
 
 /**
- * The list of activities. Only the rows near the screen are in the page; two rows fill the height of the others, so that the list scrolls
- * as a whole. All rows are equally high.
+ * The list of activities. The page contains only the rows near the screen; two spacer rows fill the height of the others, so that the list
+ * scrolls as a whole. All rows have the same height.
  */
 export function List({ state, pages, total, several, onSort, onRows }: Props) {
   const body = useRef<HTMLTableSectionElement>(null)
@@ -44,14 +44,14 @@ export function List({ state, pages, total, several, onSort, onRows }: Props) {
   }, [onScreen.startIndex, onScreen.endIndex, pages, total])
   useLayoutEffect(() => {
     const measured = body.current?.querySelector('tr:not(.spacer)')?.getBoundingClientRect().height ?? 0
-    // Allows a fraction of a pixel: a browser's zoom rounds.
+    // Ignores fractions of a pixel, because a browser's zoom rounds.
     if (measured > 0 && Math.abs(measured - height) > 0.5) setHeight(measured)
   })
   const first = items[0]
   const last = items.at(-1)
   return (
     <table role="table" class="activities" aria-rowcount={total + 1} hidden={total === 0}>
-      <caption class="hidden">Activities, each on its own clock</caption>
+      <caption class="hidden">Activities, each in its local time</caption>
       <Head state={state} several={several} onSort={onSort} />
       <tbody role="rowgroup" ref={body} onKeyDown={onArrow}>
         <Spacer px={first ? first.start - margin : 0} />
@@ -69,7 +69,7 @@ function Spacer({ px }: { px: number }) {
   return <tr class="spacer" aria-hidden="true" hidden={px <= 0} style={{ height: `${px}px` }} />
 }
 
-/** Returns the rows near the screen, and draws again when they change. */
+/** Returns the rows near the screen, and redraws when they change. */
 function useVirtualRows(input: { count: number; height: number; margin: number }) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const options: VirtualizerOptions<Window, Element> = {
@@ -92,7 +92,7 @@ function useVirtualRows(input: { count: number; height: number; margin: number }
   return rows
 }
 
-/** Moves the focus between the links of rows by the arrow keys, which may be faster than drawing. */
+/** Moves the focus between the links of rows with the arrow keys, even if keys come faster than rows are drawn. */
 function useArrows(body: RefObject<HTMLElement | null>, rows: Virtualizer<Window, Element>, count: number) {
   const wanted = useRef<number | undefined>(undefined)
   const focus = () => {

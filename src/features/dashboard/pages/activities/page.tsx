@@ -12,12 +12,12 @@ import { type Facets, Filters, type OnChange, Seasons, SetFilters } from './filt
 import { List } from './list.tsx'
 import { type ListPages, type Page, pagesOfList } from './list-pages.tsx'
 
-/** The content: the list of one state with its sums, and the filters. */
+/** The content of the page: the list of one state with its sums, and the filters. */
 type Shown = { state: ListState; pages: ListPages; sums: Page; calendar: Facets }
 
-/** New activities come with polls; an upload shows within seconds. */
+/** Poll interval, ms: an upload appears within seconds. */
 const POLL_EVERY_MS = 5_000
-/** The interval of saves of the position, ms: a browser allows a hundred history changes in half a minute. */
+/** Interval between saves of the scroll position, ms: a browser allows 100 history changes in 30 s. */
 const REST_MS = 250
 
 showPage(<Activities />)
@@ -26,7 +26,7 @@ function Activities() {
   const [state, setState] = useAddress(KEYS)
   const { shown, onRows } = useList(state)
   if (!shown) return <Waiting />
-  /** Shows another list, at its own address. */
+  /** Shows another list, at its own URL. */
   const change: OnChange = (changes, { typed } = { typed: false }) => {
     const next = changeState(state, changes)
     if (formatQuery(next) !== formatQuery(state)) setState(next, { step: !typed || !state.search })
@@ -64,8 +64,8 @@ function Activities() {
 }
 
 /**
- * Fetches the list of a state, the visible rows first, and keeps it current. The old list stays until the new one arrives, which opens at
- * its last position.
+ * Fetches the list of a state, visible rows first, and keeps it up to date. The old list stays until the new one arrives; the new list opens
+ * at its last position.
  */
 function useList(state: ListState) {
   const [shown, setShown] = useState<Shown>()
@@ -77,7 +77,7 @@ function useList(state: ListState) {
     const left = new AbortController()
     const pages = pagesOfList(state)
     const fetchCalendar = () => fetchJson<Facets>(`/api/activities/calendar${address}`)
-    // Fetched together with the first page.
+    // Fetches the calendar together with the first page.
     let calendar: ReturnType<typeof fetchCalendar> | undefined = fetchCalendar()
     void open()
     return () => left.abort()
@@ -96,7 +96,7 @@ function useList(state: ListState) {
 
     async function onData(sums: Page, polled: number): Promise<Problem | undefined> {
       if (!pages.accept(sums, polled)) return undefined
-      // The choices of the filters and the days change only with the activities.
+      // The options of the filters and the days change only if the activities do.
       const answer = await (calendar ?? fetchCalendar())
       calendar = undefined
       if (left.signal.aborted) return undefined
@@ -108,7 +108,7 @@ function useList(state: ListState) {
 
   useKeptPlace(shown, () => onScreen.current.first)
 
-  /** Fetches the missing rows of the screen. */
+  /** Fetches the missing rows on the screen. */
   const onRows = async (rows: { first: number; last: number }) => {
     onScreen.current = rows
     const answer = await shown?.pages.fetchRows(rows)
@@ -120,16 +120,16 @@ function useList(state: ListState) {
   return { shown, onRows }
 }
 
-/** The position in a list: the scroll height in px, the first visible row, and the address of the opened activity. */
+/** The position in a list: the scroll offset, px, the first visible row, and the URL of the opened activity. */
 type Place = { y: number; first: number; activity: string | undefined }
 
-/** Returns the position that the browser's history has for this list; undefined when it is opened anew. */
+/** Returns the position of this list in the browser's history; undefined if the list is newly opened. */
 function placeKept(): Place | undefined {
   return history.state ?? undefined
 }
 
 /**
- * Scrolls a newly shown list to its last position, and focuses the activity that was opened from it; keeps the position in the browser's
+ * Scrolls a newly shown list to its last position and focuses the activity that was opened from it. Saves the position in the browser's
  * history, so that Back returns there. `firstShown` returns the first visible row.
  */
 function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void {
@@ -144,7 +144,7 @@ function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void 
   }, [shown?.pages])
   useLayoutEffect(() => {
     if (!shown) return
-    // The browser would scroll before the rows are there.
+    // The browser's own restoration would scroll before the rows arrive.
     history.scrollRestoration = 'manual'
     let timer: ReturnType<typeof setTimeout> | undefined
     const record = () => {
@@ -156,7 +156,7 @@ function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void 
       clearTimeout(timer)
       timer = setTimeout(record, REST_MS)
     })
-    // Saves before the page is left, because a link may be followed before scrolling rests.
+    // Also saves before the page is left, because a person may follow a link while still scrolling.
     addEventListener('click', record, { capture: true })
     addEventListener('pagehide', record)
   }, [!shown])
@@ -164,13 +164,13 @@ function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void 
 
 type SumsProps = { sums: Page; state: ListState; onChange: OnChange }
 
-/** The sentence about the whole list; for an empty list, what to do. */
+/** The summary of the whole list or, if it is empty, what to do. */
 function Sums({ sums, state, onChange }: SumsProps) {
   const { total, absent } = sums
   const isFiltered = formatQuery(changeState(state, { sort: '', order: '' })) !== ''
   const hidden = !state.absent && absent > 0 && (
     <button type="button" onClick={() => onChange({ absent: 'yes' })}>
-      {absent === 1 ? '1 more is' : `${formatNumber(absent)} more are`} no longer listed by the service: show
+      {absent === 1 ? '1 more is' : `${formatNumber(absent)} more are`} no longer listed by the service; show
     </button>
   )
   const words = [
@@ -180,12 +180,13 @@ function Sums({ sums, state, onChange }: SumsProps) {
     sums.xss > 0 && formatNumber(sums.xss, 'XSS'),
     describeMissing(total, sums.to_fetch),
   ]
-  const text = total > 0 ? words.filter(Boolean).join(' · ') : isFiltered || hidden ? 'No activity fits.' : ''
+  const text =
+    total > 0 ? words.filter(Boolean).join(' · ') : isFiltered || hidden ? 'No activity matches.' : ''
   return (
     <p class="sums" role="status">
       {text || (
         <>
-          Nothing is mirrored yet. The daemon fetches the activities by itself; to do it now, type:{' '}
+          Nothing is mirrored yet. The daemon will fetch the activities; to fetch them now, run:{' '}
           <code>musette sync</code>
         </>
       )}{' '}

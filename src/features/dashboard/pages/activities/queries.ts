@@ -8,7 +8,7 @@ import { rowsOf } from '../rows-of.ts'
 import type { Query } from '../send-view.ts'
 import { LENGTHS } from './address.ts'
 
-/** What a list is sorted by, of activities `v`. */
+/** SQL of the sort keys, for activities `v`. */
 export const SORT_KEYS = {
   started: 'v.started_at_local',
   name: 'v.name',
@@ -20,35 +20,35 @@ export const SORT_KEYS = {
 export type SortKey = keyof typeof SORT_KEYS
 
 const YES = { type: 'string', enum: ['yes'] } as const
-/** The filters of a list of activities; missing ones do not count. */
+/** JSON schemas of the list's filters; a missing filter does not apply. */
 export const FILTER = {
-  /** words that must each be in the name or the description */
+  /** words; each must be in the name or the description */
   search: { type: 'string', maxLength: 200 },
   account: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
   type: { type: 'string', maxLength: 200 },
-  /** of the local start, as is the day */
+  /** the year of the local start; `day` is also local */
   year: { type: 'integer', minimum: 1, maximum: 9_999 },
   day: { type: 'string', format: 'date' },
   length: { type: 'string', enum: LENGTHS.map(({ name }) => name) },
   breakthrough: YES,
   power: { type: 'string', enum: ['yes', 'no'] },
-  /** also activities that the service no longer lists */
+  /** includes activities that the service no longer lists */
   absent: YES,
 } as const
 type ActivityFilter = Query<typeof FILTER>
 
 /**
- * The order of a list; an activity without the value is last in both directions. `language` of the rider, such as `sv`, decides the
- * alphabet.
+ * The order of a list; an activity without the value comes last in both directions. The rider's `language`, such as `sv`, sets the
+ * collation.
  */
 type ActivityOrder = { sort: SortKey; descending: boolean; language?: string | undefined }
 
-/** A part of a list of activities, and the sums of all of it. */
+/** A page of a list of activities, and the sums of the whole list. */
 type ActivityPage = {
   total: number
   /** matching activities that the service no longer lists */
   absent: number
-  /** activities that are still to be fetched, and not in the sums */
+  /** activities that have yet to be fetched, which the sums leave out */
   to_fetch: number
   elapsed_s: number
   distance_km: number
@@ -57,7 +57,7 @@ type ActivityPage = {
 }
 type ListedLine = ActivityLine & { absent: boolean; description: string | null }
 
-/** Finds the lines of a filtered list from `offset` on, and sums of all of it. */
+/** Finds a page of a filtered list, starting at `offset`, and the sums of the whole list. */
 export async function findActivityPage(
   tx: Tx,
   input: { filter: ActivityFilter; order: ActivityOrder; offset: number; limit: number },
@@ -65,7 +65,7 @@ export async function findActivityPage(
   const { filter, order, offset, limit } = input
   const direction = sql.raw(order.descending ? 'desc' : 'asc')
   const collation = order.sort === 'name' ? `collate ${await findCollation(tx, order.language)}` : ''
-  // The rows are wide: narrow ones are sorted, and only the page's are read again.
+  // Sorts narrow rows, because the full rows are wide, and then reads the full rows of the page only.
   const rows = await rowsOf<ActivityPage>(tx)`
      with matched as materialized (
        select v.activity_id, v.absent_since is not null as gone, v.fetched_at is null as unfetched, ${sql.raw(`${SORT_KEYS[order.sort]} ${collation}`)} as key, v.elapsed_s, v.distance, v.xss
@@ -92,12 +92,12 @@ export async function findActivityPage(
   return rows[0]
 }
 
-/** Finds the quoted collation of a language, or the general one when Postgres lacks it. */
+/** Finds the quoted ICU collation of a language; returns the root collation if Postgres lacks it. */
 async function findCollation(tx: Tx, language: string | undefined): Promise<string> {
   const rows = await rowsOf<{ name: string }>(tx)`
      select quote_ident(collname) as name from pg_collation
      where collprovider = 'i' and collname in (${`${language}-x-icu`}, 'und-x-icu') order by collname = 'und-x-icu' limit 1`
-  // Some builds of Postgres lack ICU's alphabets.
+  // Some builds of Postgres lack ICU collations.
   return rows[0]?.name ?? '"default"'
 }
 
@@ -108,10 +108,10 @@ const POWER = {
   no: sql`coalesce(v.avg_power, 0) <= 0 and coalesce(v.max_power, 0) <= 0`,
 }
 
-/** Makes the condition of a filter on activities `v`. Every word must be in the name or the description. */
+/** Makes the SQL condition of a filter on activities `v`. Each word must be in the name or the description. */
 function makeCondition({ account, type, year, day, breakthrough, power, ...filter }: ActivityFilter) {
   const words = (filter.search ?? '').split(/\s+/).filter(Boolean)
-  // The words are folded once, not for each row.
+  // Folds the words once instead of once per row.
   const folded = sql`array(select ${WORD} from unnest(${sql.param(words)}::text[]) word)`
   const found = sql`not exists (select from unnest(${folded}) word where strpos(${SEARCHED}, word) = 0)`
   const startsWithin = (from: string, part: string) =>
@@ -131,13 +131,13 @@ function makeCondition({ account, type, year, day, breakthrough, power, ...filte
   )
 }
 
-/** The activities of a day or a month, and their sums; null where none has the number. */
+/** The number of activities of a day or a month, and their sums; null if no activity has the value. */
 type Sums = { activities: number; elapsed_s: number | null; xss: number | null }
 type Calendar = { days: Array<Sums & { day: string }>; months: Array<Sums & { month: string }> }
 
 type Facets = { types: string[]; years: number[] }
 
-/** Finds the choices of the filters, and the days and months with activities of the chosen or else the newest year. */
+/** Finds the options of the filters, and the days and months with activities in the selected year, by default the newest year. */
 export async function findActivityCalendar({ store }: Pick<PagesApp, 'store'>, filter: ActivityFilter) {
   return await store.read(async (tx) => {
     const { account } = filter

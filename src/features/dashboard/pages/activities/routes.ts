@@ -13,14 +13,14 @@ const QUERY = {
   limit: { type: 'integer', minimum: 1, maximum: MAX_LINES, default: 100 },
 } as const
 
-/** Adds the list of activities in parts, the choices of its filters and one year by day. */
+/** Adds the routes of the list of activities, page by page, and of its filters with a year by day. */
 export function registerActivities(scope: FastifyInstance, { store }: Pick<PagesApp, 'store'>): void {
   addView(
     scope,
     '/activities/list',
     { query: QUERY },
     ({ sort, order, offset, limit, ...filter }, headers) => {
-      // A browser's preferred language, `sv` for `sv-SE,sv;q=0.9`.
+      // The browser's preferred language, for example `sv` from `sv-SE,sv;q=0.9`.
       const language = headers['accept-language']?.match(/^[a-z]{2,3}\b/i)?.[0].toLowerCase()
       const by = { sort, descending: order === 'desc', language }
       return store.read((tx) => findActivityPage(tx, { filter, order: by, offset, limit }))

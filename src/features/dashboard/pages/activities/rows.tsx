@@ -40,7 +40,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'XSS', sort: 'xss', number, kind: 'xss', cell: (line) => formatNumber(line.xss) },
 ]
 
-/** The columns to sort by, for screens without a table header. */
+/** The sort columns, for screens on which the table has no header. */
 export const SORTS: ReadonlyArray<[value: string, text: string]> = COLUMNS.flatMap(({ sort, title }) =>
   sort ? [[sort, title]] : [],
 )
@@ -51,7 +51,7 @@ function columnsOf(several: boolean): readonly Column[] {
 
 type HeadProps = { state: ListState; several: boolean; onSort: (sort: string) => void }
 
-/** The header of the list; a column's title sorts by it. */
+/** The header of the list; a click on a column's title sorts by the column. */
 export function Head({ state, several, onSort }: HeadProps) {
   const { sort: by, descending } = orderOf(state)
   return (
@@ -80,14 +80,14 @@ export function Head({ state, several, onSort }: HeadProps) {
   )
 }
 
-/** A row of the list; empty and equally high until its line is fetched. */
+/** A row of the list; until its line is fetched, an empty row of the same height. */
 export function Row({ line, index, several }: { line: Line | undefined; index: number; several: boolean }) {
   return (
-    // The header is the first row.
+    // Row 1 is the header.
     <tr role="row" aria-rowindex={index + 2} class={line ? (line.absent ? 'absent' : undefined) : 'pending'}>
       {columnsOf(several).map(({ number, kind, cell }) => {
         const content = line && cell(line)
-        // A tooltip shows the whole text.
+        // The tooltip shows the whole text.
         const whole = typeof content === 'string' ? content : undefined
         const shared = { key: kind, title: whole, class: number ? `${kind} n` : kind }
         return kind === 'name' ? (
@@ -105,7 +105,7 @@ export function Row({ line, index, several }: { line: Line | undefined; index: n
 }
 
 function Name({ line }: { line: Line }) {
-  const name = nameOr(line.name, 'without a name')
+  const name = nameOr(line.name, 'no name')
   const description = line.description?.replace(/\s+/g, ' ').trim()
   return (
     <span class="line">

@@ -17,13 +17,13 @@ type Point = { duration_s: number; watts: number; other: Compared | undefined }
 type Signature = Pick<View['facts'], 'sig_ftp' | 'sig_atc' | 'sig_pp'>
 type Props = Pick<View, 'curve' | 'season' | 'seasons'> & {
   activityId: number
-  /** the rider's weight */
+  /** the rider's weight, kg */
   kg: number | null
   signature: Signature
   path: string
 }
 
-/** An activity's power curve compared with a choice: the best of a season, of all time, the signature, another activity. */
+/** An activity's power curve, compared with the bests of a season or of all time, the signature, or another activity. */
 export function Curve({ curve, season, seasons, activityId, kg, signature, path }: Props) {
   const choices: ReadonlyArray<[value: string, text: string]> = [
     ...seasons.map((year): [string, string] => [`season=${year}`, `Best of ${year}`]),
@@ -86,7 +86,7 @@ function Comparison({ curve, activityId, kg, label, points: others }: Comparison
       ]),
     [label],
   )
-  // Values longer than this activity have no counterpart.
+  // Durations longer than this activity have nothing to compare.
   const points = useMemo(() => {
     const byDuration = new Map(others.map((point) => [point.duration_s, point]))
     return curve.map((point): Point => ({ ...point, other: byDuration.get(point.duration_s) }))
@@ -140,29 +140,29 @@ function columnsFor(of: { activityId: number; kg: number | null; label: string }
 
 function describe(compared: readonly Point[], label: string): string {
   if (label.startsWith('Signature'))
-    return 'What the signature says can be held: FTP + HIE / (t + HIE / (peak power − FTP)), t in seconds, HIE in joules.'
+    return 'The power that the signature predicts: FTP + HIE / (t + HIE / (peak power − FTP)), t in seconds, HIE in joules.'
   const bests = compared
     .filter((point) => (shareOf(point) ?? 0) >= 100)
     .map((point) => formatSpan(point.duration_s))
-  if (bests.length === 0) return `Below “${label}” at all the durations of the table.`
-  return `As high as “${label}”, or higher, over ${bests.join(', ')}.`
+  if (bests.length === 0) return `Below “${label}” at every duration in the table.`
+  return `At least as high as “${label}” over ${bests.join(', ')}.`
 }
 
 function shareOf({ watts, other }: Point): number | null {
-  // Rounded down: a watt short of the best is not the best.
+  // Rounds down, because a watt below the best is not 100 %.
   return other === undefined || other.watts === 0 ? null : Math.floor((watts / other.watts) * 100)
 }
 
 type Found = Sent<() => { lines: ActivityLine[] }>
 type ChoiceProps = {
-  /** the activity that is not offered */
+  /** the shown activity, which is not offered */
   own: number
   onChoose: (activityId: number, name: string) => void
 }
 
-/** A short list; another word finds the others. */
+/** Maximum number of activities found; another search word finds the others. */
 const SHOWN = 8
-/** The pause after typing, ms, so that a word is not searched for letter by letter. */
+/** How long typing must pause before a search, ms, so that each letter does not start a search. */
 const TYPING_MS = 200
 
 /** A search for another activity with power. */
@@ -201,7 +201,7 @@ function ActivityChoice({ own, onChoose }: ChoiceProps) {
             {formatName(name)}, {formatWallClock(start)}
           </button>
         ))}
-        {found?.length === 0 && 'No activity with power fits.'}
+        {found?.length === 0 && 'No activity with power found.'}
       </div>
     </div>
   )

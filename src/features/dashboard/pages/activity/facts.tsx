@@ -30,7 +30,7 @@ type Measures = NonNullable<View['measures']>
 /** The top of the page: name, type, start, description, and links to the older and the newer activity. */
 export function Heading({ view: { facts, older_id: older, newer_id: newer, several } }: { view: View }) {
   const zone = facts.timezone === null ? '' : ` (${facts.timezone})`
-  const name = nameOr(facts.name, 'Without a name')
+  const name = nameOr(facts.name, 'No name')
   const short = formatName(name)
   const start = `${formatWallClock(facts.started_at_local)}${zone}`
   return (
@@ -60,29 +60,29 @@ export function Heading({ view: { facts, older_id: older, newer_id: newer, sever
   )
 }
 
-/** The notice about an activity that is gone, failed or incomplete; none when all is well. */
+/** The notice about an activity that is gone, failed or incomplete; nothing otherwise. */
 export function StateNotice({ facts, command }: { facts: Facts; command: string }) {
   const { absent_since: gone, detail_state: state, fetch_error: reason } = facts
-  const why = reason ?? 'no reason is known'
+  const why = reason ?? 'the reason is unknown'
   const problems: Readonly<Record<string, Problem>> = {
     gone: {
-      text: 'The service does not list this activity any more. It stays here, and no sum or view counts it.',
+      text: 'The service no longer lists this activity. It stays here, but no sum or view counts it.',
     },
     failed: {
-      text: `The last answer could not be used: ${why}. It is fetched again by itself; to do it now, type:`,
+      text: `This activity could not be fetched: ${why}. musette will retry; to retry now, run:`,
       command,
     },
-    wanted: { calm: true, text: 'This activity is about to be fetched; it appears here by itself.' },
+    wanted: { calm: true, text: 'This activity is about to be fetched and will appear here.' },
     awaiting_samples: {
       calm: true,
-      text: 'The service has no samples of this activity yet. They are fetched by themselves when it has.',
+      text: 'The service has no samples of this activity yet. musette will fetch them when they are available.',
     },
   }
   const problem = problems[gone === null ? state : 'gone']
   return problem ? <Notice {...problem} /> : null
 }
 
-/** The numbers of the activity and their origin; `summary` once its samples are here. */
+/** The numbers of the activity and their origin; `summary` is undefined until the samples arrive. */
 export function FactsList({ facts, measures, summary }: Given) {
   const { revisions, fetched_at: fetchedAt, file_name: file } = facts
   return (
@@ -95,10 +95,11 @@ export function FactsList({ facts, measures, summary }: Given) {
             Fetched <Ago at={fetchedAt} />.{' '}
           </>
         )}
-        {revisions > 0 && `The service has changed it ${revisions === 1 ? 'once' : `${revisions} times`}. `}
-        {file !== null && `It came from the file ${formatName(file)}. `}
-        {facts.sig_manual && 'You set its signature at the service. '}
-        {facts.sig_error && `The service says of its signature: ${formatName(facts.sig_error)}. `}
+        {revisions > 0 &&
+          `The service has changed this activity ${revisions === 1 ? 'once' : `${revisions} times`}. `}
+        {file !== null && `Uploaded from the file ${formatName(file)}. `}
+        {facts.sig_manual && 'You set the signature at the service. '}
+        {facts.sig_error && `Signature error from the service: ${formatName(facts.sig_error)}. `}
       </p>
       {measures?.weightedPower != null && <p class="quiet">{WEIGHTED}</p>}
     </>
@@ -106,9 +107,9 @@ export function FactsList({ facts, measures, summary }: Given) {
 }
 
 const WEIGHTED =
-  'Weighted mean power: the fourth root of the mean of P⁴, where P is the mean power of every 30 s; pauses of the recording are ' +
-  'zero in P. Intensity is its share of the threshold power. Work, moving time, means and extremes are derived from the samples, power from that of each second before ' +
-  'smoothing where the activity has it.'
+  'Weighted mean power: the fourth root of the mean of P⁴, where P is the rolling mean power over 30 s; recording pauses count as zero. ' +
+  'Intensity is weighted mean power divided by threshold power. Work, moving time, means and extremes are derived from the samples; power ' +
+  'from unsmoothed samples if the activity has them.'
 
 type Given = { facts: Facts; measures: Measures | null; summary: Summary | undefined }
 
@@ -120,10 +121,10 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
   const power = m.meanPower ?? facts.avg_power
   const recorded = note`recorded ${formatStopwatch(summary?.recorded_s)}`
   const heart = [
-    note`highest ${formatNumber(summary?.hr.highest, '/min')}`,
-    note`20 min ${formatNumber(m.bestHr20Min, '/min')}`,
+    note`highest ${formatNumber(summary?.hr.highest, 'bpm')}`,
+    note`20 min ${formatNumber(m.bestHr20Min, 'bpm')}`,
   ]
-  const cadence = formatNumber(summary?.cad.highest ?? facts.max_cadence, '/min')
+  const cadence = formatNumber(summary?.cad.highest ?? facts.max_cadence, 'rpm')
   const climb = m.longestClimbLengthM
   return [
     ['Time', formatStopwatch(facts.elapsed_s), note`moving ${formatStopwatch(m.movingS)}` || recorded],
@@ -163,16 +164,24 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
       note`${formatHeight(m.steepestClimbGainM)}`,
     ],
     ['Coasting', formatNumber(m.coastingPct, '%'), 'of the moving time'],
-    ['Heart rate', formatNumber(m.meanHr, '/min'), heart.filter(Boolean).join(', ')],
+    ['Heart rate', formatNumber(m.meanHr, 'bpm'), heart.filter(Boolean).join(', ')],
     ['Watts per heartbeat', formatNumber(m.efficiency, '', 2), 'of the weighted mean power'],
     [
       'Aerobic decoupling',
       formatNumber(m.decouplingPct, '%', 1),
       note`heart rate ${formatNumber(m.hrDriftPct, '%', 1, 'exceptZero')}`,
     ],
-    ['Cadence', formatNumber(summary?.cad.mean, '/min'), note`highest ${cadence}`],
-    ['FTP after it', formatNumber(facts.sig_ftp, 'W'), changeOf(facts.prev_sig_ftp, facts.sig_ftp)],
-    ['Peak power after it', formatNumber(facts.sig_pp, 'W'), changeOf(facts.prev_sig_pp, facts.sig_pp)],
+    ['Cadence', formatNumber(summary?.cad.mean, 'rpm'), note`highest ${cadence}`],
+    [
+      'FTP after this activity',
+      formatNumber(facts.sig_ftp, 'W'),
+      changeOf(facts.prev_sig_ftp, facts.sig_ftp),
+    ],
+    [
+      'Peak power after this activity',
+      formatNumber(facts.sig_pp, 'W'),
+      changeOf(facts.prev_sig_pp, facts.sig_pp),
+    ],
     [
       'Carbohydrate',
       formatNumber(facts.total_grams_carbs, 'g'),
@@ -190,7 +199,7 @@ function speedOf({ sport }: Facts, movingS: number | null | undefined, summary: 
   return `${formatSpeed(moving, sport)} moving, highest ${formatSpeed(summary.speed_kmh.highest, sport)}`
 }
 
-/** The service smooths its highest power; the power curve of one second does not. */
+/** Formats the highest power; adds the service's value if it differs, because the service smooths it. */
 function highestOf(facts: Facts, summary: Summary | undefined): string {
   const own = summary?.power.highest ?? null
   const theirs = formatNumber(facts.max_power, 'W')
@@ -209,15 +218,15 @@ const FORMAT_NAMES: Readonly<Record<string, string>> = {
   geojson: 'GeoJSON',
 }
 
-/** The links that download every second of the activity. */
+/** The links to download every second of the activity. */
 export function Downloads({ view: { facts, downloads } }: { view: View }) {
   const { activity_id: id, sample_count: count, has_fit: hasFit, has_positions: hasPositions, path } = facts
   const needs: Readonly<Record<string, boolean>> = { fit: hasFit, gpx: hasPositions, geojson: hasPositions }
   const formats = downloads.filter((format) => needs[format] ?? count)
   if (formats.length === 0) return null
   return (
-    <div class="choice downloads" role="group" aria-label="Download every second of it">
-      <span class="quiet">Download every second of it: </span>
+    <div class="choice downloads" role="group" aria-label="Download every second">
+      <span class="quiet">Download every second: </span>
       {formats.map((format) => (
         <a key={format} href={`${ROOT}/activities/${id}/download?format=${format}`} download="">
           {FORMAT_NAMES[format] ?? format}

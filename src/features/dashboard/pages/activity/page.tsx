@@ -15,7 +15,7 @@ import { type Samples, summarize } from './summarize.ts'
 import { Timeline } from './timeline.tsx'
 import { Laps, SameRoute, Zones } from './zones-and-laps.tsx'
 
-/** An edit and the samples of a new upload show soon; nothing else changes on this page. */
+/** Poll interval, ms: only an edit, or the samples of a new upload, change this page. */
 const POLL_EVERY_MS = 5_000
 
 const path = `/api${location.pathname.slice(ROOT.length)}`
@@ -36,7 +36,7 @@ function Activity() {
     <>
       <Heading view={view} />
       <StateNotice facts={facts} command={command} />
-      {/* The rest waits for the samples, whose parts would push it down. */}
+      {/* The other parts wait for the samples, which would push them down. */}
       {recorded ? (
         <>
           <FactsList facts={facts} measures={view.measures} summary={summary} />
@@ -52,8 +52,8 @@ function Activity() {
 }
 
 /**
- * Returns the content of the page, and its samples once they are here. These are megabytes, so they are fetched again only after the daemon
- * has fetched the activity again.
+ * Returns the content of the page, and its samples once they arrive. Samples are megabytes, so the page fetches them again only after the
+ * daemon has fetched the activity again.
  */
 function useActivity() {
   const [recorded, setRecorded] = useState<{ version: string; samples: Samples | undefined }>()
@@ -72,7 +72,7 @@ function useActivity() {
   return { view, recorded }
 }
 
-/** The recorded seconds: route, charts and laps, which share one stretch and one pointer. */
+/** The parts that show the recorded seconds: route, charts and laps, which share a selected section and a pointed sample. */
 function Recording({ view, samples }: { view: View; samples: Samples | undefined }) {
   const [pointed, setPointed] = useState<number>()
   const [range, setRange] = useState<Range>()
@@ -81,7 +81,7 @@ function Recording({ view, samples }: { view: View; samples: Samples | undefined
     return (
       <>
         <Section id="time-title" title="Over time">
-          <p>There are no samples to plot.</p>
+          <p>This activity has no samples to plot.</p>
         </Section>
         {laps}
       </>

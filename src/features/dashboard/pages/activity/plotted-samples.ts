@@ -4,39 +4,39 @@ import { hasValue } from '../../../../kit/floats.ts'
 import { SECOND } from '../../../../kit/time.ts'
 import { rowsOf } from '../rows-of.ts'
 
-/** The columns that a page always plots, with their visible decimals, because a day has 86,400 seconds. */
+/** The columns that a page always plots, with the number of visible decimals; more would enlarge the 86,400 seconds of a day. */
 const PLOTTED = { power: 0, p_raw: 0, mpa: 0, hr: 0, cad: 0, alt: 1, dist: 1, lat: 6, lng: 6 } as const
 const NAMES = Object.keys(PLOTTED) as ReadonlyArray<keyof typeof PLOTTED>
-/** A larger value is not a measurement and would flatten a plot. */
+/** Maximum plotted value: a larger value is not a measurement and would flatten the plot. */
 const MAX_VALUE = 1e9
 /** The columns of samples that a page plots on demand. */
 const ON_DEMAND = ['spd', 'tgt', 'tws', 'xds', 'lws', 'hws', 'pws'] as const
-/** The samples of the main run of the activity `$1`. */
+/** SQL: the samples of the main run of activity `$1`. */
 export const PLOTTED_SAMPLES = `from training.samples s join training.activities a using (activity_id)
   where activity_id = $1 and ${IN_MAIN_RUN}`
 
 type SampledColumn = keyof typeof PLOTTED
 
-/** The columns of the FIT file's records that a page plots where they were recorded; units as in training.fit_records. */
+/** The columns of FIT records that a page plots if they were recorded; units as in training.fit_records. */
 const RECORDED = ['temperature', 'core_temperature', 'respiration_rate', 'right_power_pct'] as const
 type RecordedColumn = (typeof RECORDED)[number]
-/** An older record belongs to another moment than the sample. */
+/** Maximum age of a FIT record at a sample, s: an older record belongs to another moment. */
 const RECORD_REACH_S = 5
 
 /**
- * One array for each quantity, of equal length, or empty when nothing was recorded. `elapsed_s` counts from the first sample and ascends;
- * watts and beats are whole. Units as in training.samples.
+ * One array for each quantity, all of equal length, or empty if nothing was recorded. `elapsed_s` counts from the first sample and ascends;
+ * watts and bpm are integers. Units as in training.samples.
  */
 type SampleColumns = Record<SampledColumn, Array<number | null>> & {
   elapsed_s: number[]
-  /** the names of further fields, which are fetched separately */
+  /** the names of further fields, which the page fetches separately */
   fields: string[]
-  /** columns that only the FIT file has, of the same length, without empty ones */
+  /** columns that only the FIT file has, of the same length; empty columns are left out */
   recorded: Partial<Record<RecordedColumn, Array<number | null>>>
 }
 
 /**
- * Finds an activity's samples as columns for a plot, and the names of its further fields; leaves out samples without a time. A column
+ * Finds an activity's samples as columns for a plot, and the names of its further fields. Leaves out samples without a time. A column
  * without values is empty.
  */
 export async function findSampleColumns(tx: Tx, activityId: number): Promise<SampleColumns> {
@@ -57,7 +57,7 @@ export async function findSampleColumns(tx: Tx, activityId: number): Promise<Sam
   }
 }
 
-/** Returns values rounded to these decimals, and null for those that cannot be plotted; empty when all are null. */
+/** Rounds values to these decimals; returns null for values that cannot be plotted, and an empty array if all are null. */
 function plotValues(values: Float64Array, count: number, decimals: number): Array<number | null> {
   const factor = 10 ** decimals
   const plotted = Array.from(values.subarray(0, count), (value) =>
@@ -66,7 +66,7 @@ function plotValues(values: Float64Array, count: number, decimals: number): Arra
   return plotted.some((value) => value !== null) ? plotted : []
 }
 
-/** Finds the plotted columns of the FIT file: for each sample the value of the last record before it. */
+/** Finds the plotted columns of the FIT file: for each sample, the value of the last record before it. */
 async function findRecorded(tx: Tx, activityId: number, elapsed: readonly number[]) {
   const { rows } = await tx.client.query<Array<number | null>>({
     text: `select extract(epoch from t - (select min(t) ${PLOTTED_SAMPLES}))::float8,
@@ -88,7 +88,7 @@ async function findRecorded(tx: Tx, activityId: number, elapsed: readonly number
   return Object.fromEntries(columns.filter(([, column]) => column.some((value) => value !== null)))
 }
 
-/** Finds one further field of an activity, in the order of findSampleColumns; undefined when it does not exist. */
+/** Finds one further field of an activity, in the order of findSampleColumns; undefined if it does not exist. */
 export async function findSampleField(tx: Tx, input: { activityId: number; field: string }) {
   const column = ON_DEMAND.find((name) => name === input.field)
   if (column) {
@@ -100,7 +100,7 @@ export async function findSampleField(tx: Tx, input: { activityId: number; field
     const values = rows.map(([value]) => value)
     return values.some((value) => value !== null) ? { field: column, values } : undefined
   }
-  // They are in the order of time, first samples without one.
+  // Extra values are in order of time; samples without a time come first.
   const { rows } = await tx.client.query<{ values: Array<number | null>; before: number; plotted: number }>(
     `select "values", (select count(*)::int ${PLOTTED_SAMPLES}) as plotted,
        (select count(*)::int from training.samples s where s.activity_id = $1 and (s.t is null or s.t < a.recorded_from)) as before

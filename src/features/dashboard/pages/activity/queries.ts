@@ -16,7 +16,7 @@ import { PLOTTED_SAMPLES } from './plotted-samples.ts'
 /** The content of the page as the browser receives it. */
 export type View = Sent<typeof findActivity>
 
-/** Finds the content of an activity's page without its samples; undefined when it does not exist. */
+/** Finds the content of an activity's page except the samples; undefined if the activity does not exist. */
 export async function findActivity(
   { store, config, downloads }: Pick<PagesApp, 'store' | 'config' | 'downloads'>,
   { activityId }: { activityId: number },
@@ -50,8 +50,8 @@ export async function findActivity(
 }
 
 /**
- * Returns the address of an activity's samples, below the root; null without any. It contains the time of their answer, so that a
- * prefetched older one is not used.
+ * Returns the path of an activity's samples, below the root; null if there are none. The path contains the time when the samples were
+ * fetched, so that the browser does not use an older prefetched response.
  */
 export function samplesPathOf({
   activity_id: id,
@@ -68,8 +68,8 @@ type Compared = {
 }
 
 /**
- * Finds what to compare an activity's power curve with: the curve of another activity, or the bests of a season, of 90 days or of all
- * time; undefined when it does not exist.
+ * Finds the power curve to compare an activity's curve with: that of another activity, or the bests of a season, 90 days or all time.
+ * Returns undefined if one of the activities does not exist.
  */
 export async function findCompared(
   { store }: Pick<PagesApp, 'store'>,
@@ -89,7 +89,7 @@ export async function findCompared(
   })
 }
 
-/** Everything about one activity besides its samples. */
+/** Everything about one activity except its samples. */
 type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
   ActivityLine &
   Record<'started_at' | 'absent_since' | 'fetched_at', Date | null> & {
@@ -101,21 +101,21 @@ type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
     sig_manual: boolean | null
     sig_error: string | null
     sample_count: number | null
-    /** of the last training info before the start, else of the first after it */
+    /** from the last training info before the start or, if there is none, from the first after it */
     weight_kg: number | null
-    /** the uploaded file of the drop folder */
+    /** the file of the drop folder from which the activity came */
     file_name: string | null
-    /** whether its FIT file is kept */
+    /** whether the activity's FIT file is stored */
     has_fit: boolean
     has_positions: boolean
     fetch_error: string | null
-    /** how often the service has changed it */
+    /** how many times the service has changed the activity */
     revisions: number
   }
 
 const SUMMARY = Object.keys(SUMMARY_FIELDS).map((column) => sql.raw(`v.${column}`))
 
-/** Finds one activity, also an absent one; undefined for an unknown id. */
+/** Finds one activity, even an absent one; undefined if the id is unknown. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
   const [row] = await rowsOf<ActivityFacts>(tx)`
      select ${sql.join(SUMMARY, sql`, `)}, ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description,
@@ -134,7 +134,7 @@ export async function findActivityFacts(tx: Tx, activityId: number): Promise<Act
 
 type Neighbours = { older_id: number | null; newer_id: number | null }
 
-/** Finds the listed activities of the same account that started just before and just after one. */
+/** Finds the account's listed activities that started just before and just after an activity. */
 export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighbours> {
   const beside = (sign: '<' | '>', order: 'asc' | 'desc') =>
     sql`(select n.activity_id from training.activities n
@@ -149,17 +149,17 @@ export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighb
 
 type CurvePoint = { duration_s: number; watts: number }
 
-/** Finds the power curve of an activity, W, by duration in s. */
+/** Finds the power curve of an activity, W by duration in s. */
 async function findCurve(tx: Tx, activityId: number): Promise<CurvePoint[]> {
   return rowsOf<CurvePoint>(tx)`
      select duration_s, watts::float8 as watts
      from training.power_curves where activity_id = ${activityId} order by duration_s`
 }
 
-/** A best mean power for comparison, and its activity. */
+/** A best mean power to compare with, and its activity. */
 export type ComparedPoint = CurvePoint & { activity_id: number | null; day: string | null }
 
-/** Finds the best mean powers of an account in a sport and a period of power_bests, W, by duration in s. */
+/** Finds an account's best mean powers in a sport and a span of power_bests, W by duration in s. */
 export async function findBestsOfSpan(
   tx: Tx,
   input: {
@@ -176,11 +176,11 @@ export async function findBestsOfSpan(
 
 type Ids = { accountId: number; activityId: number }
 
-/** The seconds of an activity in each zone; null where the quantity or its bounds are unknown. */
+/** The seconds of an activity in each zone; null if the quantity or the zone bounds are unknown. */
 type Zones = Record<'ftp' | 'hr_max' | 'above_ftp_s' | 'near_mpa_s', number | null> &
   Record<'power_s' | 'hr_s', Array<number | null>>
 
-/** Finds the seconds of an activity in each zone; undefined without samples, and of an absent activity. */
+/** Finds the seconds of an activity in each zone; undefined if the activity has no samples or is absent. */
 async function findZones(tx: Tx, input: Ids): Promise<Zones | undefined> {
   const [row] = await rowsOf<Zones>(tx)`
      select ftp, array[power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s] as power_s, hr_max,
@@ -189,13 +189,13 @@ async function findZones(tx: Tx, input: Ids): Promise<Zones | undefined> {
   return row
 }
 
-/** A lap of the head unit; `from_s` counts from the first sample. */
+/** A lap recorded by the head unit; `from_s` counts from the first sample. */
 type Lap = { lap: number } & Record<
   'from_s' | 'elapsed_s' | 'distance_m' | 'avg_power' | 'max_power' | 'avg_hr' | 'avg_cadence',
   number | null
 >
 
-/** Finds the laps of an activity's FIT file; none without the file. */
+/** Finds the laps in an activity's FIT file; empty if there is no file. */
 async function findLaps(tx: Tx, input: Ids): Promise<Lap[]> {
   const { rows } = await tx.client.query<Lap>(
     `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.distance_m, l.avg_power, l.max_power,
@@ -211,7 +211,10 @@ async function findLaps(tx: Tx, input: Ids): Promise<Lap[]> {
 type RouteActivity = Record<'moving_s' | 'pct' | 'mean_power' | 'xss' | 'place' | 'trend_s', number | null> &
   Pick<ComparedPoint, 'day'> & { id: number }
 
-/** Finds the activities of a route, the newest first: the time of each to their mean, its place, and by how much a year changes them, if they span one. */
+/**
+ * Finds the activities on a route, newest first: how each one's time differs from the mean, its rank by time and, if the rides span at least
+ * a year, the trend of their times in s per year.
+ */
 async function findSameRoute(tx: Tx, routeId: number | null = null): Promise<RouteActivity[]> {
   return rowsOf<RouteActivity>(tx)`
      select v.activity_id as id, v.started_at_local::date::text as day, m.moving_s, m.mean_power, v.xss,
@@ -224,10 +227,10 @@ async function findSameRoute(tx: Tx, routeId: number | null = null): Promise<Rou
 
 const MAX_REVISIONS = 20
 
-/** A change by the service: column names with the old and new value. */
+/** A change by the service: column names with the old and the new value. */
 type Revision = { observed_at: Date; changes: Readonly<Record<string, readonly unknown[]>> }
 
-/** Finds the changes by the service since the activity was first fetched, newest first. */
+/** Finds the service's changes since the activity was first fetched, newest first. */
 async function findRevisions(tx: Tx, activityId: number): Promise<Revision[]> {
   return rowsOf<Revision>(tx)`
      select observed_at, changes - 'summary_hash' as changes from training.activity_revisions

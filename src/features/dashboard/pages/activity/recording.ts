@@ -1,15 +1,15 @@
 import { totalOf } from '../../../../core/normalize/measures.ts'
 import { type Column, indexAt, makeCuts, pauseOf, type Samples, spreadOf, wattsOf } from './summarize.ts'
 
-/** A part of an activity in numbers; null where nothing was recorded. */
+/** The numbers of one step of an activity; null if nothing was recorded. */
 export type Step = ReturnType<typeof makeSteps>[number]
 
 const STEPS_S = [1, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
 const MAX_STEPS = 24
 
 /**
- * Puts an empty point into every pause, so that a chart's line is interrupted. `places` holds the sample's index for each point of the
- * chart; in a pause the last one before it.
+ * Inserts an empty point into every pause, so that a chart's line is interrupted. `places` has the sample index of each point of the
+ * chart; in a pause, the index of the last sample before it.
  */
 export function withPauses(at: readonly number[], columns: Readonly<Record<string, Column>>) {
   const pause = pauseOf(at)
@@ -31,7 +31,7 @@ export function withPauses(at: readonly number[], columns: Readonly<Record<strin
   return { x, lines, places }
 }
 
-/** Sums an activity up in at most 24 equal steps, for the table of the plot. */
+/** Summarizes an activity in at most 24 equal steps, for the table below the plot. */
 export function makeSteps(samples: Samples) {
   const { elapsed_s: at } = samples
   const total = at.at(-1) ?? 0
@@ -55,7 +55,7 @@ export function makeSteps(samples: Samples) {
   })
 }
 
-/** Parses `1:02:03`, `2:03` or `45` to seconds. */
+/** Parses `1:02:03`, `2:03` or `45` into seconds; returns undefined for another text. */
 export function parseTime(text: string): number | undefined {
   if (!/^\d{1,3}(:\d{1,2}){0,2}$/.test(text.trim())) return undefined
   return text
@@ -67,9 +67,9 @@ export function parseTime(text: string): number | undefined {
 type Start = { started_at: string | null; started_at_local: string | null; timezone: string | null }
 
 /**
- * Makes the local clock of an activity, `17:05`, from the seconds since its start. A named zone (`Europe/Paris`) changes to and from summer
- * time; after an offset or an abbreviation the clock continues evenly. `zone` is the service's name. Undefined when the start could not be
- * read.
+ * Makes the local clock of an activity: `of` turns seconds since the start into a local time such as `17:05`. With a named time zone
+ * (`Europe/Paris`) the clock follows daylight saving time; with an offset or an abbreviation it does not. `zone` is the service's name of
+ * the zone. Returns undefined if the start is unknown.
  */
 export function makeLocalClock(start: Start) {
   if (start.started_at === null || start.started_at_local === null) return undefined
@@ -77,7 +77,7 @@ export function makeLocalClock(start: Start) {
   const wallMs = Date.parse(`${start.started_at_local}Z`)
   const plain = makeFormat('UTC')
   const zoned = start.timezone?.includes('/') ? makeFormat(start.timezone) : undefined
-  // A browser with other rules for the zone must not contradict the service.
+  // Uses the named zone only if the browser's rules for it agree with the service's local start.
   const agrees = zoned?.format(startMs) === plain?.format(wallMs)
   const of = (elapsedS: number) => {
     if (zoned && agrees) return zoned.format(startMs + elapsedS * 1_000)

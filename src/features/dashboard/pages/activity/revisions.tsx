@@ -5,7 +5,7 @@ import type { View } from './queries.ts'
 
 type Change = { id: string; at: string; column: string; before: unknown; after: unknown }
 
-/** The columns with another name on the page; others have their name in SQL. */
+/** Names of columns on the page; other columns keep their SQL name. */
 const NAMES: Readonly<Record<string, string>> = {
   name: 'Name',
   description: 'Description',
@@ -14,9 +14,9 @@ const NAMES: Readonly<Record<string, string>> = {
   xlss: 'XSS, low',
   xhss: 'XSS, high',
   xpss: 'XSS, peak',
-  sig_ftp: 'FTP after it, W',
-  sig_pp: 'Peak power after it, W',
-  sig_atc: 'Signature number atc after it',
+  sig_ftp: 'FTP after this activity, W',
+  sig_pp: 'Peak power after this activity, W',
+  sig_atc: 'Signature number atc after this activity',
   avg_power: 'Mean power, W',
   max_power: 'Highest power, W',
   difficulty: 'Difficulty',
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Change>[] = [
   { title: 'Seen', cell: ({ at }) => <Ago at={at} /> },
 ]
 
-/** The changes by the service since the activity was first fetched, if any. */
+/** The service's changes since the activity was first fetched, if any. */
 export function Revisions({ revisions }: { revisions: View['revisions'] }) {
   const changes = revisions.flatMap(({ observed_at: at, changes: all }) =>
     Object.entries(all).map(([column, [before, after]]) => ({ id: at + column, at, column, before, after })),

@@ -7,16 +7,16 @@ import { indexAt, type Samples } from './summarize.ts'
 
 type Props = {
   samples: Samples
-  /** address of map tiles with `{z}`, `{x}` and `{y}`; null without tiles */
+  /** URL of map tiles with `{z}`, `{x}` and `{y}`; null without tiles */
   tiles: string | null
-  /** the index of the pointed sample */
+  /** the index of the sample under the pointer */
   pointed: number | undefined
-  /** the chosen stretch, s */
+  /** the selected section, s */
   range: Range | undefined
   onPoint: (index: number) => void
 }
 
-/** The map of the route; nothing without coordinates. */
+/** The map of the route; nothing if there are no coordinates. */
 export function RouteMap({ samples, tiles, pointed, range, onPoint }: Props) {
   const route = useMemo(() => makeRoute(samples), [samples])
   if (!route) return null
@@ -37,7 +37,7 @@ export function RouteMap({ samples, tiles, pointed, range, onPoint }: Props) {
     <Section id="route-title" title="Route">
       <WorldMap
         places={route}
-        label="The route. The dot follows the place in the charts below."
+        label="The route. The dot shows the position that you point at in the charts below."
         tiles={tiles}
         draw={draw}
         pointed={place}

@@ -5,10 +5,10 @@ import type { Samples } from './summarize.ts'
 /** A point of the route, and the index of its sample. */
 export type RoutePoint = Place & { index: number }
 
-/** The most points; more are not visible. */
+/** Maximum number of points of a route: more are not visible. */
 const MAX_POINTS = 2_500
 
-/** Makes the route on the map of the world; undefined with fewer than two places. */
+/** Makes the route on the world map; undefined if it has fewer than two different places. */
 export function makeRoute({
   lat,
   lng,
@@ -25,12 +25,12 @@ export function makeRoute({
   return first && rest.some(({ x, y }) => x !== first.x || y !== first.y) ? [first, ...rest] : undefined
 }
 
-/** Finds the point of the route for a sample's index, usually the one before it. */
+/** Finds the route's point for a sample index: the last point at or before it or, before the first point, the first. */
 export function pointAt(route: readonly RoutePoint[], index: number): RoutePoint | undefined {
   return route.findLast((point) => point.index <= index) ?? route[0]
 }
 
-/** Finds the point of the route nearest to a place. */
+/** Finds the route's point nearest to a place. */
 export function nearestPoint(route: readonly [RoutePoint, ...RoutePoint[]], { x, y }: Place): RoutePoint {
   const far = (point: Place) => Math.hypot(point.x - x, point.y - y)
   return route.reduce((nearest, point) => (far(point) < far(nearest) ? point : nearest))

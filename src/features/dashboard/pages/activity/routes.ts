@@ -11,7 +11,7 @@ const COMPARED = {
   activity: KEY,
 } as const
 
-/** Adds one activity: its content, samples, further fields, and the comparison of its power curve. */
+/** Adds the routes of one activity: its content, samples, further fields, and the comparison of its power curve. */
 export function registerActivity(scope: FastifyInstance, app: PagesApp): void {
   const params = { id: KEY } as const
   addView(scope, '/activities/:id', { params }, ({ id }) => findActivity(app, { activityId: id }))

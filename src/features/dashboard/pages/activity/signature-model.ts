@@ -2,7 +2,7 @@ import type { ComparedPoint } from './queries.ts'
 
 type Signature = { sig_ftp: number | null; sig_atc: number | null; sig_pp: number | null }
 
-/** Computes the maximal power of a signature by duration (three-parameter critical power model), W; undefined without a signature. */
+/** Computes the maximal power by duration that a signature predicts (three-parameter critical power model), W; undefined without a signature. */
 export function modelOf(
   { sig_ftp: ftp, sig_atc: atc, sig_pp: peak }: Signature,
   durations: readonly number[],

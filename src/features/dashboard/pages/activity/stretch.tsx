@@ -17,12 +17,12 @@ type Props = {
   samples: Samples
   weightKg: number | null
   sport: string
-  /** the stretch that is chosen in the charts; undefined: all of it */
+  /** the section that is selected in the charts; undefined: the whole activity */
   range: Range | undefined
   onChoose: (range: Range | undefined) => void
 }
 
-/** The numbers of the stretch that is selected in the charts or typed. */
+/** The numbers of the section that a person selects in the charts or types. */
 export function Stretch({ samples, weightKg, sport, range, onChoose }: Props) {
   const last = samples.elapsed_s.at(-1) ?? 0
   const [from, setFrom] = useState('')
@@ -46,18 +46,18 @@ export function Stretch({ samples, weightKg, sport, range, onChoose }: Props) {
   }
   return (
     <section class="stretch" aria-labelledby="stretch-title">
-      <h3 id="stretch-title">A stretch of it</h3>
+      <h3 id="stretch-title">A section</h3>
       <form class="stretch-times" onSubmit={choose}>
         <TimeField id="stretch-from" title="From" value={from} wrong={wrong.from} onInput={setFrom} />
         <TimeField id="stretch-to" title="To" value={to} wrong={wrong.to} onInput={setTo} />
-        <button type="submit">Choose the stretch</button>
+        <button type="submit">Select the section</button>
       </form>
       {numbers ? (
         <div role="status">
           <Numbers wide numbers={numbers} />
         </div>
       ) : (
-        <p class="quiet">Drag across the charts, or write two times, to see the means of a stretch.</p>
+        <p class="quiet">To see the means of a section, drag across the charts or type two times.</p>
       )}
     </section>
   )
@@ -96,8 +96,8 @@ function numbersOf(summary: Summary, weightKg: number | null, sport: string): re
     ['Per kilogram', formatPerKg(power.mean, weightKg)],
     ['Weighted mean power', formatNumber(summary.weighted_w, 'W')],
     ['Work', formatNumber(summary.work_kj, 'kJ')],
-    ['Heart rate', formatNumber(hr.mean, '/min'), note`highest ${formatNumber(hr.highest, '/min')}`],
-    ['Cadence', formatNumber(cad.mean, '/min')],
+    ['Heart rate', formatNumber(hr.mean, 'bpm'), note`highest ${formatNumber(hr.highest, 'bpm')}`],
+    ['Cadence', formatNumber(cad.mean, 'rpm')],
     ['Distance', formatDistance(distance && distance / 1_000, 2)],
     [
       sport === 'running' ? 'Pace' : 'Speed',

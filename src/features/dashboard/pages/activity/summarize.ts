@@ -6,28 +6,28 @@ import type { findSampleColumns } from './plotted-samples.ts'
 export type Samples = Sent<typeof findSampleColumns>
 export type Column = ReadonlyArray<number | null>
 
-/** With a sample each second, a longer gap is a pause. */
+/** Longest gap that is not a pause in a recording with a sample each second, s. */
 const PAUSE_S = 10
-/** The window of the speed: a mean, because distances are rounded. */
+/** Number of samples on each side over which to average the speed, because distances are rounded. */
 const SPEED_REACH = 2
 const MPS_TO_KMH = 3.6
 
-/** A stretch of an activity in numbers; null where nothing was recorded. All but `elapsed_s` is derived from the samples. */
+/** The numbers of a section of an activity, derived from the samples; null if nothing was recorded. */
 export type Summary = ReturnType<typeof summarize>
 
-/** The unsmoothed power if available, as for power curves and zones. */
+/** Returns the unsmoothed power if available, as for power curves and zones. */
 export function wattsOf({ p_raw: raw, power }: Samples): Column {
   return raw.length > 0 ? raw : power
 }
 
-/** Computes the shortest gap that is a pause, s: twice the usual distance of samples means that one is missing. */
+/** Computes the longest gap between samples that is not a pause, s. */
 export function pauseOf(at: readonly number[]): number {
   const steps = at.slice(1).map((moment, index) => moment - (at[index] ?? 0))
   const usual = steps.sort((a, b) => a - b)[steps.length >> 1] ?? 1
   return Math.max(PAUSE_S, 2 * usual)
 }
 
-/** Computes the speed of each sample in km/h from the distance; empty without distance. */
+/** Computes the speed at each sample, km/h, from the distance; empty if there is no distance. */
 export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null> {
   const pause = pauseOf(at)
   return dist.map((_, index) => {
@@ -43,8 +43,8 @@ export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null>
 }
 
 /**
- * Returns a function that takes what measures need out of the samples from index `begin` to before `end`. In a part, a sample lasts as long,
- * and power has the same source, as in the whole activity.
+ * Returns a function that extracts the input of the measures from the samples, from index `begin` up to but not including `end`. In a
+ * section, a sample lasts as long as in the whole activity, and power has the same source.
  */
 export function makeCuts(samples: Samples) {
   const t = Float64Array.from(samples.elapsed_s, (moment) => moment * 1_000)
@@ -63,7 +63,7 @@ export function makeCuts(samples: Samples) {
   }
 }
 
-/** Sums up the samples from index `begin` to before `end`; what ride_measures has is measured as there. */
+/** Summarizes the samples from index `begin` up to but not including `end`, by the same measures as ride_measures. */
 export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.length) {
   const cut = (column: Column) => column.slice(begin, end)
   const at = samples.elapsed_s.slice(begin, end)
@@ -92,7 +92,7 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
   }
 }
 
-/** Computes mean and extremes of a column, null without values; not by spreading into Math.max, which has a limit of arguments. */
+/** Computes mean and extremes of a column; null if it has no values. Uses a loop, because Math.max limits the number of arguments. */
 export function spreadOf(column: Column) {
   let [sum, count] = [0, 0]
   let highest: number | null = null
@@ -107,7 +107,7 @@ export function spreadOf(column: Column) {
   return { mean: count === 0 ? null : sum / count, highest, lowest }
 }
 
-/** Finds the index of the first sample at or after a time in s, else the number of samples. */
+/** Returns the index of the first sample at or after a time, s; the number of samples if there is none. */
 export function indexAt(at: readonly number[], moment: number): number {
   const index = at.findIndex((one) => one >= moment)
   return index < 0 ? at.length : index

@@ -15,24 +15,24 @@ import { type Samples, speedsOf, spreadOf, type Column as Values } from './summa
 
 const TENTHS = { digits: 1 }
 const SPEED = makeLane(110, [makeLine('speed', 'Speed', UNITS.speed, 'low', TENTHS)], { fromZero: true })
-/** The speed of a run, written as a pace; faster is higher. */
+/** The speed of a run, formatted as a pace; faster is higher. */
 const PACE = makeLane(110, [makeLine('speed', 'Pace', `/${UNITS.distance}`, 'low', { write: formatPace })], {
   fromZero: true,
   unit: `min/${UNITS.distance}`,
 })
-/** One lane for each quantity, with its own scale. */
+/** One lane for each quantity, each with its own scale. */
 const LANES: readonly Lane[] = [
   makeLane(150, [makeLine('alt', 'Elevation', UNITS.height, 'best')]),
   makeLane(190, [makeLine('power', 'Power', 'W', 'power', { look: 'area' })], { fromZero: true }),
   makeLane(110, [makeLine('mpa', 'MPA (power available)', 'W', 'mpa')]),
-  makeLane(120, [makeLine('hr', 'Heart rate', '/min', 'heart')]),
-  makeLane(100, [makeLine('cad', 'Cadence', '/min', 'muted')]),
+  makeLane(120, [makeLine('hr', 'Heart rate', 'bpm', 'heart')]),
+  makeLane(100, [makeLine('cad', 'Cadence', 'rpm', 'muted')]),
   SPEED,
   makeLane(110, [
     makeLine('temperature', 'Temperature', '°C', 'best', TENTHS),
     makeLine('core_temperature', 'Core temperature', '°C', 'heart', TENTHS),
   ]),
-  makeLane(100, [makeLine('respiration_rate', 'Respiration', '/min', 'low', TENTHS)]),
+  makeLane(100, [makeLine('respiration_rate', 'Respiration', 'breaths/min', 'low', TENTHS)]),
   makeLane(100, [makeLine('right_power_pct', 'Right leg', '%', 'mpa')]),
 ]
 
@@ -41,22 +41,22 @@ const STEPS: readonly Column<Step>[] = [
   { title: 'Mean power', number: true, cell: (step) => formatNumber(step.mean_power, 'W') },
   { title: 'Highest power', number: true, cell: (step) => formatNumber(step.highest_power, 'W') },
   { title: 'Lowest MPA', number: true, cell: (step) => formatNumber(step.lowest_mpa, 'W') },
-  { title: 'Mean heart rate', number: true, cell: (step) => formatNumber(step.mean_hr, '/min') },
-  { title: 'Mean cadence', number: true, cell: (step) => formatNumber(step.mean_cad, '/min') },
+  { title: 'Mean heart rate', number: true, cell: (step) => formatNumber(step.mean_hr, 'bpm') },
+  { title: 'Mean cadence', number: true, cell: (step) => formatNumber(step.mean_cad, 'rpm') },
 ]
 
 type Props = {
   facts: View['facts']
   samples: Samples
   path: string
-  /** the pointed sample and the selected stretch; undefined: none, and all */
+  /** the sample under the pointer, if any, and the selected section; undefined: the whole activity */
   pointed: number | undefined
   range: Range | undefined
   onPoint: (index: number | undefined) => void
   onRange: (range: Range | undefined) => void
 }
 
-/** The charts over time, their table, the numbers of the selected stretch, and the further fields. */
+/** The charts over time, their table, the numbers of the selected section, and the further fields. */
 export function Timeline({ facts, samples, path, pointed, range, onPoint, onRange }: Props) {
   const [more, setMore] = useState<ReadonlyMap<string, Values>>(new Map())
   const { started_at, started_at_local, timezone, sport } = facts
@@ -97,7 +97,7 @@ export function Timeline({ facts, samples, path, pointed, range, onPoint, onRang
         spec={spec}
         columns={columns}
         range={range}
-        // A pause is a point in the chart, so chart and sample indexes differ.
+        // Each pause is an extra point in the chart, so chart indexes differ from sample indexes.
         pointed={pointed === undefined ? undefined : places.indexOf(pointed)}
         onPoint={(place) => onPoint(place === undefined ? undefined : places[place])}
         onZoom={onRange}
@@ -130,7 +130,7 @@ type FieldsProps = {
   onShow: (shown: ReadonlyMap<string, Values>) => void
 }
 
-/** The menu of the further fields: a button fetches and draws one, or removes it. */
+/** The menu of further fields: a button fetches and draws a field, or removes it. */
 function FurtherFields({ fields, path, shown, onShow }: FieldsProps) {
   const [fetching, setFetching] = useState<string>()
   if (fields.length === 0) return null
@@ -145,7 +145,7 @@ function FurtherFields({ fields, path, shown, onShow }: FieldsProps) {
     if (fetched) onShow(others.set(field, fetched.values))
   }
   return (
-    <Details title={`Further fields, as the service sends them: ${fields.length}`}>
+    <Details title={`Further fields from the service: ${fields.length}`}>
       <div class="choice more-fields" role="group" aria-label="Further fields">
         {fields.map((field) => (
           <Toggle
@@ -175,7 +175,7 @@ function describe(samples: Samples): string {
         ? `MPA stayed at ${formatNumber(available.lowest, 'W')}.`
         : `MPA fell from ${formatNumber(fresh, 'W')} to ${formatNumber(available.lowest, 'W')}.`),
     beats.mean === null && 'No heart rate was recorded.',
-    watts.mean !== null && 'The power in the chart is a mean of about 5 s, as the service sends it.',
+    watts.mean !== null && 'The service smooths the power in the chart over about 5 s.',
   ]
   return sentences.filter(Boolean).join(' ')
 }

@@ -7,7 +7,7 @@ import type { View } from './queries.ts'
 type Lap = View['laps'][number]
 type Zone = { zone: string; bounds: string; seconds: number; share: number }
 
-/** The lower bounds of the zones: of power as shares of threshold power, of heart rate as shares of the maximum. */
+/** Lower bounds of the zones, as shares of threshold power and of maximum heart rate. */
 const POWER_BOUNDS = [0, 0.55, 0.75, 0.9, 1.05, 1.2, 1.5]
 const HR_BOUNDS = [0, 0.6, 0.7, 0.8, 0.9]
 
@@ -20,11 +20,11 @@ function columnsFor(title: string): readonly Column<Zone>[] {
   ]
 }
 
-/** The seconds in each zone of power and of heart rate, with the basis of the bounds. */
+/** The seconds in each power zone and heart rate zone, with the value on which the bounds are based. */
 export function Zones({ zones }: { zones: View['zones'] }) {
   if (!zones) return null
   const power = zonesOf(zones.power_s, POWER_BOUNDS, zones.ftp, 'W')
-  const heart = zonesOf(zones.hr_s, HR_BOUNDS, zones.hr_max, '/min')
+  const heart = zonesOf(zones.hr_s, HR_BOUNDS, zones.hr_max, 'bpm')
   if (power.length === 0 && heart.length === 0) return null
   const { near_mpa_s: near, above_ftp_s: above } = zones
   return (
@@ -33,7 +33,7 @@ export function Zones({ zones }: { zones: View['zones'] }) {
         {power.length > 0 && (
           <div>
             <Table
-              caption={`By power: shares of the threshold power after this activity, ${formatNumber(zones.ftp, 'W')}`}
+              caption={`Power zones as shares of the threshold power after this activity, ${formatNumber(zones.ftp, 'W')}`}
               columns={columnsFor('Power')}
               rows={power}
               narrow
@@ -48,7 +48,7 @@ export function Zones({ zones }: { zones: View['zones'] }) {
         )}
         {heart.length > 0 && (
           <Table
-            caption={`By heart rate: shares of the highest of the last 12 months, ${formatNumber(zones.hr_max, '/min')}`}
+            caption={`Heart rate zones as shares of the highest heart rate of the last 12 months, ${formatNumber(zones.hr_max, 'bpm')}`}
             columns={columnsFor('Heart rate')}
             rows={heart}
             narrow
@@ -94,7 +94,7 @@ function Share({ share }: { share: number }) {
 
 type LapsProps = { laps: readonly Lap[]; onChoose: (range: Range) => void }
 
-/** The laps of the head unit, if any; a lap can be selected as the stretch. */
+/** The laps recorded by the head unit, if any; a person can select a lap as the section. */
 export function Laps({ laps, onChoose }: LapsProps) {
   if (laps.length === 0) return null
   const columns: readonly Column<Lap>[] = [
@@ -104,12 +104,12 @@ export function Laps({ laps, onChoose }: LapsProps) {
     { title: 'Distance', number: true, cell: ({ distance_m: m }) => formatDistance(m && m / 1_000, 2) },
     { title: 'Power', number: true, cell: (lap) => formatNumber(lap.avg_power, 'W') },
     { title: 'Highest', number: true, cell: (lap) => formatNumber(lap.max_power, 'W') },
-    { title: 'Heart rate', number: true, cell: (lap) => formatNumber(lap.avg_hr, '/min') },
-    { title: 'Cadence', number: true, cell: (lap) => formatNumber(lap.avg_cadence, '/min') },
+    { title: 'Heart rate', number: true, cell: (lap) => formatNumber(lap.avg_hr, 'bpm') },
+    { title: 'Cadence', number: true, cell: (lap) => formatNumber(lap.avg_cadence, 'rpm') },
   ]
   return (
     <FoldedSection id="laps-title" title="Laps">
-      <Table caption="As the head unit summed them up" columns={columns} rows={laps} />
+      <Table caption="Laps as the head unit recorded them" columns={columns} rows={laps} />
     </FoldedSection>
   )
 }
@@ -131,12 +131,12 @@ function LapButton({ lap, onChoose }: { lap: Lap; onChoose: (range: Range) => vo
 const ROUTE_COLUMNS: readonly Column<View['same_route'][number]>[] = [
   { title: 'Day', names: 'id', cell: ({ id, day }) => <ActivityLink id={id} name={day && formatDay(day)} /> },
   { title: 'Moving', number: true, cell: ({ moving_s: moving }) => formatStopwatch(moving) },
-  { title: 'To the mean', number: true, cell: ({ pct }) => formatNumber(pct, '%', 1, 'exceptZero') },
+  { title: 'Difference from mean', number: true, cell: ({ pct }) => formatNumber(pct, '%', 1, 'exceptZero') },
   { title: 'Power', number: true, cell: ({ mean_power: mean }) => formatNumber(mean, 'W') },
   { title: 'XSS', number: true, cell: ({ xss }) => formatNumber(xss) },
 ]
 
-/** The rides on the route of an activity, and how a year changes their time; nothing when it was ridden once. */
+/** All rides on an activity's route, and the yearly trend of their times; nothing if the route was ridden only once. */
 export function SameRoute({ same_route: all, facts }: Pick<View, 'same_route' | 'facts'>) {
   if (all.length < 2) return null
   const { place, trend_s: s } = all.find(({ id }) => id === facts.activity_id) ?? {}

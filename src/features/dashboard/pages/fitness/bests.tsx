@@ -8,7 +8,7 @@ import { type Column, numberOf, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 
 type BestPoint = View['best'][number]
-/** `kg`: the rider's present weight */
+/** `kg` is the rider's current weight. */
 type Props = { points: View['best']; season: number | null; kg: number | null }
 
 /** The plot of the best mean powers, and a table of the usual durations with their activities. */
@@ -38,10 +38,10 @@ export function Bests({ points, season, kg }: Props) {
     <Section id="best-title" title="Best power">
       <Chart spec={spec} columns={columns}>
         Derived from the samples; pauses count as zero watts.
-        {kg ? ` W/kg are by the present weight, ${formatNumber(kg, 'kg', 1)}.` : ''}
+        {kg ? ` W/kg use the current weight, ${formatNumber(kg, 'kg', 1)}.` : ''}
       </Chart>
       <Table
-        caption="Best mean power, with the day it was ridden"
+        caption="Best mean power, with the day of the ride"
         columns={columnsOf(season, kg)}
         rows={points.filter((point) => COMPARED_S.includes(point.duration_s))}
       />

@@ -24,8 +24,8 @@ const SIGNATURE = {
     makeLane(150, [makeLine('pp', 'Peak power', 'W', 'heart')], SPANNED),
   ],
   caption:
-    'Threshold power (FTP), lower threshold (LTP), high-intensity energy (HIE; of rides it is derived from the number atc, ' +
-    'whose unit the service does not give) and peak power, after each ride and in the training info since.',
+    'Threshold power (FTP), lower threshold (LTP), high-intensity energy (HIE; for rides derived from the service’s atc, read as J) ' +
+    'and peak power, after each ride and from the training info since.',
 }
 
 /** The plot of the signature over time, and its table. */
@@ -58,13 +58,13 @@ export function Load({ load, range }: { load: View['load']; range: ChosenRange }
     return formatNumber(known, '', 1)
   }
   const how = isDerived
-    ? 'Derived for the end of each day: what the service told with the last ride, and what is left of it by constants that were fitted to ' +
-      'your rides. Days to come: with rest, and as planned, which is the load that the service recommends for today on each day.'
-    : 'The service tells them with each activity, the training load also between; the other days are a straight line from one to the next, ' +
-      'derived.'
+    ? 'Derived for the end of each day: the service’s values after the last ride, which decay by constants fitted to your rides. Coming ' +
+      'days: with rest, and as planned, which assumes the load that the service recommends for today every day.'
+    : 'The service reports these values with each activity, and the training load also between activities; other days are interpolated ' +
+      'linearly.'
   const caption =
     `Last known: training load ${last(columns.training_load)}, recovery load ${last(columns.recovery_load)}, ` +
-    `form ${last(columns.form)}, in no unit. ${note`Today is not known: ${reason ?? ''}. `}${how}`
+    `form ${last(columns.form)}, without units. ${note`Today is unknown: ${reason ?? ''}. `}${how}`
   return <History id="load" {...LOAD} caption={caption} columns={columns} range={range} ahead={ahead} />
 }
 
@@ -77,11 +77,11 @@ type Props = {
   caption: string
   columns: { at: readonly number[] } & Readonly<Record<string, ReadonlyArray<number | null>>>
   range: ChosenRange
-  /** how many days at the end are to come */
+  /** number of days at the end that are in the future */
   ahead?: number
 }
 
-/** A section with a plot by days and a table of each month's last values. */
+/** A section with a plot of days and a table of each month's last values. */
 function History(props: Props) {
   const { id, title, label, lanes, caption, range, ahead = 0 } = props
   const { at, ...lines } = props.columns
@@ -110,7 +110,7 @@ function History(props: Props) {
       </Chart>
       <Table
         folded
-        caption="As it stood at the end of each month, newest first"
+        caption="Values at the end of each month, newest first"
         columns={columnsOf(lanes)}
         rows={months.toReversed()}
       />
@@ -118,7 +118,7 @@ function History(props: Props) {
   )
 }
 
-/** The columns of a table of the past. */
+/** Returns the columns of the table, without the lines of coming days. */
 function columnsOf(lanes: readonly Lane[]): readonly Column<Month>[] {
   return [
     { title: 'Last of the month', names: 'at', cell: (month) => formatDay(month.at) },

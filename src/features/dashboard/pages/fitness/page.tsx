@@ -40,13 +40,13 @@ function Fitness() {
     <>
       <h1>Fitness</h1>
       <AccountChoice path="/fitness" accounts={view.accounts} shown={view.account_id} />
-      {missing && <p class="notice calm">Charts and tables have the {missing}.</p>}
+      {missing && <p class="notice calm">Charts and tables are {missing}.</p>}
       <Now view={view} />
       {view.signature.at.length > 0 && (
         <RangeChoice
           range={range}
           seasons={view.seasons}
-          // Another season is a step of the browser's history.
+          // Choosing another season adds an entry to the browser's history.
           onChoose={(query) =>
             choose({ ...chosen, ...query }, { step: query.season !== (chosen.season ?? '') })
           }
@@ -65,7 +65,7 @@ function Fitness() {
   )
 }
 
-/** The last fitness numbers of the service. */
+/** The service's last fitness numbers. */
 function Now({ view }: { view: View }) {
   const { now, account_id: id, signature, sync_command: command } = view
   if (id === null) return <FirstSteps />
@@ -73,8 +73,8 @@ function Now({ view }: { view: View }) {
     return (
       <p>
         {signature.at.length === 0
-          ? 'Nothing of this account is mirrored yet. The daemon fetches it by itself; to do it now, type: '
-          : 'Today’s numbers have not been fetched yet. The daemon fetches them by itself; to do it now, type: '}
+          ? 'Nothing of this account is mirrored yet. The daemon will fetch it; to fetch it now, run: '
+          : 'Today’s numbers have not been fetched yet. The daemon will fetch them; to fetch them now, run: '}
         <code>{command}</code>
       </p>
     )
@@ -82,7 +82,7 @@ function Now({ view }: { view: View }) {
   const numbers: readonly NamedNumber[] = [
     ['Threshold power (FTP)', formatNumber(ftp, 'W', 1), formatPerKg(ftp, kg)],
     ['Lower threshold (LTP)', formatNumber(now.ltp, 'W', 1)],
-    ['High-intensity energy (HIE)', formatNumber(now.hie_kj, 'kJ', 1), 'the service gives no unit'],
+    ['High-intensity energy (HIE)', formatNumber(now.hie_kj, 'kJ', 1)],
     ['Peak power', formatNumber(now.pp, 'W')],
     [
       'Training load',
@@ -96,7 +96,7 @@ function Now({ view }: { view: View }) {
       <h2 class="hidden">Now</h2>
       <Numbers wide numbers={numbers} />
       <p class="quiet">
-        Last answer of the service: <Ago at={now.seen_at} />.
+        Last reported by the service: <Ago at={now.seen_at} />.
       </p>
     </>
   )

@@ -9,7 +9,10 @@ import { rowsOf } from '../rows-of.ts'
 /** The content of the page as the browser receives it. */
 export type View = Sent<typeof findFitness>
 
-/** Finds the content of the fitness page, its weeks and bests of one sport or all, see chooseSport; undefined when the account does not exist. */
+/**
+ * Finds the content of the fitness page; weeks and bests are of one sport or all sports, see chooseSport. Returns undefined if the account
+ * does not exist.
+ */
 export async function findFitness(
   { store }: Pick<PagesApp, 'store'>,
   input: { accountId?: number | undefined; season?: number | undefined; sport?: string | undefined },
@@ -42,15 +45,15 @@ export async function findFitness(
 
 const DAY_S = 86_400
 const SIGNATURE = ['ftp', 'hie_kj', 'pp', 'ltp'] as const
-/** One array for each quantity; `at` is a day of the rider, ascending, in seconds since 1970 at 0:00 UTC. */
+/** One array for each quantity. `at` has the rider's days, ascending, as seconds from 1970 to 0:00 UTC of the day. */
 type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
-/** The service document names no units of these. */
+/** The loads and the form; the service document gives no units. */
 const LOADS = ['training_load', 'recovery_load', 'form'] as const
-/** Those of days to come: with the load that the service plans, and with rest. */
+/** The same for coming days: with the planned load, and with rest. */
 const AHEAD = ['training_ahead', 'form_ahead', 'form_rest'] as const
 type LoadColumns = TimeColumns<(typeof LOADS)[number]>
 
-/** The derived loads of each day to today, and from there on of three weeks to come. */
+/** SQL: the derived loads of each day until today, and of the next three weeks. */
 const DERIVED = `(
   select f.account_id, f.day, f.at, tl_total as training_load, rl_total as recovery_load, form,
     case when f.day = t.day then tl_total end as training_ahead, case when f.day = t.day then form end as form_ahead,
@@ -65,7 +68,7 @@ const DERIVED = `(
   cross join lateral training.form_on(t.day + n, '[]', t.account_id) r
   where r.form is not null) known`
 
-/** Finds an account's loads and form at the end of each day to today, and those of days to come; where no constants fit, as they were told. */
+/** Finds an account's loads and form at the end of each day, until today and of coming days; if no constants fit, as the service reported them. */
 async function findLoad(tx: Tx, accountId: number) {
   const derived = await findColumns(tx, { names: [...LOADS, ...AHEAD], accountId, from: DERIVED })
   const isDerived = derived.form.some((value) => value !== null)
@@ -73,16 +76,16 @@ async function findLoad(tx: Tx, accountId: number) {
   return {
     columns: isDerived ? derived : await findAnsweredColumns(tx, accountId),
     is_derived: isDerived,
-    /** why the form of today is not known; null when it is */
+    /** why today's form is unknown; null if it is known */
     reason: (await findFormToday(tx, accountId))?.reason ?? null,
-    // Today is the first day of those lines.
+    // Today is the first day of the lines for coming days.
     days_ahead: today < 0 ? 0 : derived.at.length - 1 - today,
   }
 }
 
 /**
- * Finds an account's loads and form of each day as the service last told them on it, the training load with the training info too. A day
- * between two that were told is derived, by a straight line.
+ * Finds an account's loads and form on each day as the service last reported them, with activities and, for the training load, with training
+ * info. Interpolates linearly on days without a report.
  */
 async function findAnsweredColumns(tx: Tx, accountId: number): Promise<LoadColumns> {
   const known = await findColumns(tx, {
@@ -114,14 +117,14 @@ async function findAnsweredColumns(tx: Tx, accountId: number): Promise<LoadColum
 }
 
 /**
- * Cuts a number to two decimals, because all digits would be most of the page's size. It does not round, because the page rounds again:
- * 10.46 would become 10.5, then 11.
+ * Truncates a number to two decimals, because all digits would be most of the response's size. Truncates instead of rounding, because the page
+ * rounds again: 10.46 would become 10.5, then 11.
  */
 function cut(value: number | null | undefined): number | null {
   return value === null || value === undefined ? null : Math.trunc(value * 100) / 100
 }
 
-/** Finds the last known value of each day of the columns that have the names. */
+/** Finds each day's last known value of the named columns. */
 async function findColumns<Name extends string>(
   tx: Tx,
   { names, accountId, from }: { names: readonly Name[]; accountId: number; from: string },
@@ -140,12 +143,12 @@ async function findColumns<Name extends string>(
 
 const lastOf = (name: string) => `(array_agg(${name} order by at desc) filter (where ${name} is not null))[1]`
 
-/** A best mean power, W, with the activity and its local day. */
+/** A best mean power, W, with its activity and local day. */
 type Best = { watts: number; activity_id: number; day: string | null }
-/** The best mean powers of one duration: of all time, of a season (calendar year), and of 90 days. */
+/** The best mean powers over one duration: of all time, of a season (calendar year), and of the last 90 days. */
 type BestPoint = { duration_s: number } & Record<'all_time' | 'season' | 'last_90_days', Best | null>
 
-/** Finds an account's best mean powers of all time, a season and the last 90 days, by duration, in one or all sports. */
+/** Finds an account's best mean powers by duration, of all time, a season and the last 90 days, in one sport or all sports. */
 export async function findBests(tx: Tx, input: { accountId: number; season: number | null; sport: string }) {
   const { accountId, season, sport } = input
   const best = (rule: SQL) =>
@@ -156,16 +159,16 @@ export async function findBests(tx: Tx, input: { accountId: number; season: numb
      from training.power_bests where account_id = ${accountId} and ${sport} in ('all', sport) group by duration_s order by duration_s`
 }
 
-/** Sums of a week; `monday` is in seconds since 1970 at 0:00 UTC. */
+/** The sums of a week; `monday` is seconds from 1970 to 0:00 UTC of the Monday. */
 type Week = Record<'monday' | 'activities' | 'low' | 'high' | 'peak' | 'xss', number> & {
-  /** the sum of the daily recommendations; null unless all seven are known */
+  /** sum of the seven daily recommendations; null unless all are known */
   recommended: number | null
 }
 
 /**
- * Finds an account's weeks from the first activity to today without gaps, oldest first, with sums of one or all sports. `xss` is more than
- * its parts where the service sends no parts. Recommendation and training load, at the end of the week or now, are those of all sports; the
- * ramp needs the load of both weeks.
+ * Finds every week of an account from the first activity to today, oldest first, with sums of one sport or all sports. `xss` is more than the
+ * sum of its parts if the service sent no parts for an activity. The recommendation and the training load, at the end of the week or now,
+ * cover all sports. The ramp is null unless the loads of both weeks are known.
  */
 async function findWeeks(
   tx: Tx,

@@ -11,7 +11,7 @@ const QUERY = {
   sport: { enum: [...SPORTS, 'all'] },
 } as const
 
-/** Adds the fitness of one account, with the bests of one season. */
+/** Adds the route of an account's fitness, with the bests of one season. */
 export function registerFitness(scope: FastifyInstance, app: Pick<PagesApp, 'store'>): void {
   addView(scope, '/fitness', { query: QUERY }, ({ account: accountId, ...chosen }) =>
     findFitness(app, { accountId, ...chosen }),

@@ -11,11 +11,11 @@ import { type ChosenRange, rangeOfDays } from './range.tsx'
 type Week = View['weeks'][number]
 
 const WEEK_S = 7 * 86_400
-/** Of the table: two years. */
+/** Maximum number of weeks in the table: two years. */
 const MAX_WEEKS = 104
 
 const bar = (key: string, label: string) => makeLine(key, label, 'XSS', key, { look: 'bars' })
-const SUMS = { unit: 'XSS a week', fromZero: true }
+const SUMS = { unit: 'XSS per week', fromZero: true }
 const WEEK_LANES: readonly Lane[] = [
   makeLane(200, [bar('low', 'Low'), bar('high', 'High'), bar('peak', 'Peak')], { ...SUMS, stacked: true }),
   makeLane(
@@ -26,7 +26,7 @@ const WEEK_LANES: readonly Lane[] = [
     ],
     { ...SUMS, spanGaps: true },
   ),
-  makeLane(120, [makeLine('ramp', 'Ramp', 'load a week', 'best', { digits: 1 })]),
+  makeLane(120, [makeLine('ramp', 'Ramp', 'load per week', 'best', { digits: 1 })]),
 ]
 
 const WEEKS: readonly Column<Week>[] = [
@@ -45,9 +45,9 @@ const SPEC: Spec = { label: 'Training load score of each week', x: dayAxis(), la
 
 const PLOTTED = ['low', 'high', 'peak', 'xss', 'recommended', 'ramp'] as const
 
-/** The plots of weekly load, load against recommendation, and ramp of training load; and their table. */
+/** The plots of the weekly load, the load compared with the recommendation, and the ramp of the training load; and their table. */
 export function Weeks({ weeks, range }: { weeks: View['weeks']; range: ChosenRange }) {
-  // A bar covers its week, so the axis includes the end of the last one.
+  // A bar covers its week, so the axis includes the end of the last week.
   const end = (weeks.at(-1)?.monday ?? 0) + WEEK_S
   const columns = useMemo(
     () => ({
@@ -61,9 +61,9 @@ export function Weeks({ weeks, range }: { weeks: View['weeks']; range: ChosenRan
   return (
     <Section id="weeks-title" title="Weeks">
       <Chart spec={SPEC} columns={columns} range={shown}>
-        Sums of the activities’ training load scores (XSS) by the week of their own local day, and what the
-        service recommended for the seven days, of all sports, known since the first training info. Ramp: how
-        much training load rose or fell from week to week.
+        Training load scores (XSS) of the activities, summed by local week, and the load that the service
+        recommended for the week, for all sports, since the first training info. Ramp is the change of the
+        training load from week to week.
       </Chart>
       <Table
         folded

@@ -21,19 +21,19 @@ import {
 import type { NearView, View } from './queries.ts'
 
 const POLL_EVERY_MS = 60_000
-/** A map that is enlarged to this through the number of activities, m a px, gets finer tracks of what it shows: 300 kB at most. */
+/** A map fetches finer tracks of its part, 300 kB at most, at fewer m per px than this number divided by the number of activities. */
 const NEAR_M = 15_000
-/** It gets them when it has not moved for so long. */
+/** How long the map must rest before it fetches finer tracks, ms. */
 const REST_MS = 200
-/** They are fetched again for a map that is enlarged by this. */
+/** Zoom factor after which the map fetches finer tracks again. */
 const FINER = 3
 const KEYS = ['account', 'year', 'sport'] as const
-/** A pointer hits what is nearer than half of this, px. */
+/** Width around the pointer in which a track counts as hit, px. */
 const REACH_PX = 16
-/** Activities that are named at a place. */
+/** Maximum number of activities named at a place. */
 const NAMED = 5
 
-/** Finer tracks of a part of the map, by activity, and its metres a px. */
+/** Finer tracks of a part of the map, by activity, and the map's metres per px. */
 type Near = { box: Box; metres: number; pieces: ReadonlyMap<number, Place[][]> }
 
 showPage(<ActivityMap />)
@@ -100,7 +100,7 @@ function ActivityMap() {
       lineCap: 'square',
       strokeStyle: colour('accent'),
     })
-    // Where many lie on each other, it is darker.
+    // Overlapping tracks add up to a darker line.
     context.globalAlpha = Math.max(0.15, 1 / Math.sqrt(lines.length))
     for (const line of lines) context.stroke(trace(line))
     Object.assign(context, { globalAlpha: 1, lineWidth: 3, strokeStyle: colour('heart') })
@@ -122,7 +122,7 @@ function ActivityMap() {
             aria-label={capitalize(key)}
             value={chosen[key] ?? ''}
             options={[
-              ['', `Every ${key}`],
+              ['', `All ${key}s`],
               ...[...new Set(all.map((line) => line[key]))]
                 .filter(Boolean)
                 .map((one) => [one, capitalize(one)] as const),
@@ -136,15 +136,15 @@ function ActivityMap() {
       </div>
       <WorldMap
         places={home}
-        label={`Map of ${lines.length} activities. Enter names those in the middle.`}
+        label={`Map of ${lines.length} activities. Enter names the activities in the middle.`}
         tiles={view.map_tiles}
         draw={draw}
         onPick={pick}
       >
         <span>
           {formatNumber(lines.length)} activities with a track
-          {view.left > 0 && `, those of ${formatNumber(view.left)} more are being made`}. Point at a line and
-          click to name it.
+          {view.left > 0 && `; ${formatNumber(view.left)} more tracks are being made`}. Click a line to name
+          its activity.
         </span>
       </WorldMap>
       <div role="status">

@@ -13,7 +13,7 @@ export type NearView = Sent<typeof findNear>
 
 type Outline = { id: number; name: string | null; day: string | null; sport: string; outline: Buffer | null }
 
-/** Finds the outlines of the tracks of an account, by default of the first, the newest first; undefined when the account does not exist. */
+/** Finds the outlines of an account's tracks, newest first, by default of the first account; undefined if the account does not exist. */
 export async function findMap(
   { store, config }: Pick<PagesApp, 'store' | 'config'>,
   { account }: { account?: number | undefined },
@@ -31,28 +31,28 @@ export async function findMap(
     )
     return {
       accounts: choice.accounts,
-      /** the account of the page; null before the first */
+      /** the account of the page; null if there is no account yet */
       account_id: choice.shown?.account_id ?? null,
       tracks,
-      /** activities with positions of which the daemon has not made the track yet */
+      /** number of activities with positions whose track the daemon has not made yet */
       left: rows.length - tracks.length,
       map_tiles: dashboardSettings.of(config).mapTiles ?? null,
     }
   })
 }
 
-/** A line may leave out points that are nearer to it than the height of the box through this. */
+/** A simplified line may differ from the track by the box's height divided by this number. */
 const STEPS = 300
 
-/** The whole way around, millionths of a degree. */
+/** 360 degrees, in millionths of a degree. */
 const WORLD = 360 * UNITS
 
-/** Finds the pieces of an account's tracks in a box, as fine as it is small. The box may reach over the 180° meridian. */
+/** Finds the pieces of an account's tracks in a box; a smaller box gets finer tracks. The box may cross the 180° meridian. */
 export async function findNear(
   { store }: Pick<PagesApp, 'store'>,
   { account = 0, west, south, east, north }: Box & { account?: number | undefined },
 ) {
-  // As text, the points would be twice as long.
+  // Reads bytes, because the points would be twice as long as text.
   const bytes = await store.read((tx) =>
     readBytes(
       tx.client,
@@ -72,7 +72,7 @@ export async function findNear(
     }
     for (let at = 0; at < points.length; at += 2) {
       if (!isIn(at)) continue
-      // With the points beside the box.
+      // Includes one point before and after the box, so that lines reach its edge.
       const from = Math.max(0, at - 2)
       while (at < points.length && isIn(at)) at += 2
       const piece = simplifyTrack(points.subarray(from, at + 2), Number.POSITIVE_INFINITY, toleranceM)

@@ -7,7 +7,7 @@ import { findMap, findNear } from './queries.ts'
 const SIDE = { type: 'integer', default: 0 } as const
 const BOX = { west: SIDE, south: SIDE, east: SIDE, north: SIDE }
 
-/** Adds the tracks of an account: the outlines of all, and what lies in a box. */
+/** Adds the routes of an account's tracks: the outlines of all tracks, and the finer tracks in a box. */
 export function registerMap(scope: FastifyInstance, app: PagesApp): void {
   addView(scope, '/map', { query: { account: KEY } }, (chosen) => findMap(app, chosen))
   addView(scope, '/map/near', { query: { account: KEY, ...BOX } }, (chosen) => findNear(app, chosen))

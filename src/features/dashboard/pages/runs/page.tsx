@@ -11,7 +11,7 @@ type Queue = View['queues'][number]
 type Job = Queue['jobs'][number]
 type Schedule = Queue['schedules'][number]
 
-/** A run takes seconds. */
+/** Poll interval, ms: a run takes seconds. */
 const POLL_EVERY_MS = 3_000
 
 const MOODS: Readonly<Record<string, Mood>> = {
@@ -51,10 +51,12 @@ const SCHEDULES: readonly Column<Schedule>[] = [
 
 showPage(<Runs />)
 
-/** The last runs, and the queues of those to come. */
+/** The last runs, and the queues of coming runs. */
 function Runs() {
   const view = useLive<View>('/api/runs', POLL_EVERY_MS, ({ queue_problem: problem }) =>
-    problem === null ? undefined : { text: `Not now: ${problem}. To see more:`, command: 'musette doctor' },
+    problem === null
+      ? undefined
+      : { text: `Not available now: ${problem}. For details, run:`, command: 'musette doctor' },
   )
   if (!view) return <Waiting />
   const several = view.accounts > 1
@@ -70,20 +72,19 @@ function Runs() {
       <h1>Runs</h1>
       {view.runs.length === 0 ? (
         <p>
-          Nothing has run yet. To start, type: <code>musette sync</code>
+          Nothing has run yet. To start, run: <code>musette sync</code>
         </p>
       ) : (
         <>
           <p>
-            <a href="#queues">To the queues</a>
+            <a href="#queues">Go to the queues</a>
           </p>
           <Table caption="Newest first" columns={withAccount(RUNS, several)} rows={view.runs} />
         </>
       )}
       <p class="quiet" id="queues">
-        The queues have the jobs of all processes. A failed job is kept for a week; what it was for is tried
-        again by the next scheduled one. Nothing can be changed here. To see what is wrong, type:{' '}
-        <code>musette doctor</code>
+        The queues hold the jobs of all processes. A failed job is kept for a week; the next scheduled job
+        does its work again. This page changes nothing. To see what is wrong, run: <code>musette doctor</code>
       </p>
       {view.queues.map((queue) => (
         <QueueSection key={queue.name} queue={queue} several={several} />
@@ -97,18 +98,18 @@ function describe({ listed, changed, fetched, absent, failed, resource, kind, ou
   if (outcome === 'running') return ''
   const isPoll = resource === 'activities' && kind !== 'fetch'
   const isScrub = resource === 'scrub'
-  const changedWord = isScrub ? 'differed, recorded now' : 'changed'
+  const changedWord = isScrub ? 'corrected' : 'changed'
   const found: ReadonlyArray<[number | null, string]> = [
-    // A poll only marks activities, which are fetched later.
-    [changed, isPoll ? 'new or to be looked at again' : changedWord],
-    // Every poll fetches training info, changed or not.
+    // A poll only marks activities, which the daemon fetches later.
+    [changed, isPoll ? 'to fetch' : changedWord],
+    // Leaves out fetched training info, because every poll fetches it, changed or not.
     [resource === 'training_info' ? null : fetched, 'fetched'],
-    [absent, 'gone from the service'],
+    [absent, 'no longer listed'],
     [failed, 'failed'],
   ]
   const brought = found.flatMap(([number, what]) => (number ? [`${formatNumber(number)} ${what}`] : []))
   if (brought.length > 0) return brought.join(', ')
-  if (isScrub) return <span class="quiet">{formatNumber(listed ?? 0)} compared, all the same</span>
+  if (isScrub) return <span class="quiet">{formatNumber(listed ?? 0)} compared, no differences</span>
   return <span class="quiet">{listed ? `nothing new in ${formatNumber(listed)} listed` : 'nothing new'}</span>
 }
 
@@ -120,8 +121,8 @@ function QueueSection({ queue, several }: { queue: Queue; several: boolean }) {
         numbers={[
           ['waiting', formatNumber(queue.waiting)],
           ['running', formatNumber(queue.active)],
-          ['waiting for their time', formatNumber(queue.delayed)],
-          ['failed in a week', formatNumber(queue.failed)],
+          ['scheduled for later', formatNumber(queue.delayed)],
+          ['failed in the last week', formatNumber(queue.failed)],
           ['done in the last hour', formatNumber(queue.completed)],
         ]}
       />

@@ -8,10 +8,10 @@ import type { PagesApp } from '../page-frame.ts'
 /** The content of the page as the browser receives it. */
 export type View = Sent<typeof findRuns>
 
-/** Some hours of polls. */
+/** Maximum number of runs on the page: some hours of polls. */
 const RUNS_SHOWN = 100
 
-/** Finds the last runs, newest first, and the content of the queues; the runs also while the queues cannot be read. */
+/** Finds the last runs, newest first, and the content of the queues. If the queues cannot be read, returns the runs and the reason. */
 export async function findRuns(
   { store }: Pick<PagesApp, 'store'>,
   readQueues: () => ReturnType<typeof findQueues>,
@@ -21,7 +21,7 @@ export async function findRuns(
     runs: await findRecentRuns(tx, { limit: RUNS_SHOWN }),
   }))
   const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]))
-  // Redis and Postgres have many kinds of errors while unreachable.
+  // Catches every error, because Redis and Postgres fail in many ways while unreachable.
   const read = await readQueues().catch((error) => `the queues cannot be read: ${errorLine(error)}`)
   return {
     accounts: accounts.length,
@@ -31,7 +31,7 @@ export async function findRuns(
   }
 }
 
-/** A readable length of a table; the counts are complete. */
+/** Maximum number of jobs in a table; the counts cover all jobs. */
 const JOBS_SHOWN = 50
 const COUNTED = ['waiting', 'prioritized', 'active', 'delayed', 'failed', 'completed'] as const
 
@@ -43,14 +43,14 @@ export async function findQueues({ store }: Pick<PagesApp, 'store'>, queues: rea
 }
 
 async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
-  // The running jobs are read first: one that fails meanwhile is in both lists, not in none.
+  // Reads the running jobs first, so that a job that fails meanwhile is in both lists instead of neither.
   const active = await queue.getJobs(['active'], 0, JOBS_SHOWN - 1)
   const [counts, failed, schedules] = await Promise.all([
     queue.getJobCounts(...COUNTED),
     queue.getJobs(['failed'], 0, JOBS_SHOWN - 1),
     queue.getJobSchedulers(0, -1, true),
   ])
-  // A scheduled job contains the name and payload of the job that it enqueues, which the page shows.
+  // A schedule's job contains the name and payload of the job that it enqueues; the page shows these.
   const aboutOf = (job: string, data: unknown) => {
     const { name, payload = data } = (data ?? {}) as { name?: string; payload?: unknown }
     const { accountId, activityId } = (payload ?? {}) as { accountId?: number; activityId?: number }
@@ -58,13 +58,13 @@ async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
   }
   return {
     name: queue.name,
-    /** includes jobs with a priority */
+    /** waiting jobs, including those with a priority */
     waiting: (counts.waiting ?? 0) + (counts.prioritized ?? 0),
     active: counts.active ?? 0,
-    /** before the next attempt, and until their time */
+    /** jobs that wait for a retry or for their scheduled time */
     delayed: counts.delayed ?? 0,
     failed: counts.failed ?? 0,
-    /** in the last hour, of the newest 200 */
+    /** jobs done in the last hour, at most 200 */
     completed: counts.completed ?? 0,
     jobs: [...new Map([...active, ...failed].map((job) => [job.id, job])).values()].map((job) => ({
       id: job.id ?? '',

@@ -5,10 +5,10 @@ import type { PagesApp } from '../page-frame.ts'
 import { addView, KEEP_MS } from '../send-view.ts'
 import { findQueues, findRuns } from './queries.ts'
 
-/** The client of Redis waits for a server that is away. */
+/** Timeout for reading the queues, ms, because the Redis client waits for a server that is down. */
 const QUEUES_WITHIN_MS = 3 * SECOND
 
-/** Adds the last runs and the content of the queues, read-only: a queue that a page pauses stops for every process. */
+/** Adds the route of the last runs and the queues. It is read-only, because pausing a queue would pause it for every process. */
 export function registerRuns(scope: FastifyInstance, app: PagesApp): void {
   const readQueues = makeCachedProbe(() => findQueues(app, app.queues), {
     keepMs: KEEP_MS,

@@ -4,9 +4,9 @@ import { QUIET_KEPT_DAYS } from '../../../../core/store/runs.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import { rowsOf } from '../rows-of.ts'
 
-/** Finds an account's present day in its own time zone, and for how many days in a row, 90 at most, it has had a good poll. */
+/** Finds today's date in an account's time zone, and on how many consecutive days, at most 90, a poll has succeeded. */
 export async function findTodayOf(tx: Tx, accountId: number) {
-  // Runs without a result are kept for so long. Each day is one look into the index: a poll every minute leaves 130,000 rows in that time.
+  // Runs without a result are kept for QUIET_KEPT_DAYS. Looks up each day in the index, because a poll every minute leaves 130,000 rows.
   const [row] = await rowsOf<{ day: string; days_mirrored: number }>(tx)`
      select t.day::text as day, coalesce(min(p.ago) filter (where not p.was and p.ago > 0), ${QUIET_KEPT_DAYS})
        - (count(*) filter (where not p.was and p.ago = 0))::int as days_mirrored
@@ -21,10 +21,10 @@ export async function findTodayOf(tx: Tx, accountId: number) {
   return row
 }
 
-/** A day of the week: the load, and the recommended one, see the view this_week. */
+/** A day of the week: its load and its recommended load, see the view this_week. */
 type WeekDay = Record<'activities' | 'elapsed_s' | 'distance_km' | 'xss', number> & {
   day: string
-  /** null before the first training info */
+  /** null if there is no training info yet */
   recommended_xss: number | null
 }
 
@@ -35,7 +35,7 @@ export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]
      from training.this_week where account_id = ${accountId} order by day`
 }
 
-/** The form after the last activity; the service sends loads and form without units. */
+/** The form and loads after the last activity; the service sends no units. */
 type FormNow = {
   day: string
   form: number
@@ -44,7 +44,7 @@ type FormNow = {
   freshness: string | null
 }
 
-/** Finds an account's form after its last activity with one; undefined before the first. */
+/** Finds an account's form after its last activity with a form; undefined if no activity has one. */
 export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | undefined> {
   const [row] = await rowsOf<FormNow>(tx)`
      select day::text as day, form, tl_total as training_load, rl_total as recovery_load, freshness
@@ -52,10 +52,10 @@ export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | 
   return row
 }
 
-/** A value at an instant, seconds since 1970, on a day of the rider. */
+/** A value at an instant, s since 1970, and how many of the rider's days ago it was. */
 type Point = { at: number; value: number; days_ago: number }
 
-/** Finds an account's form, or its FTP in W, after each activity of the last 90 days, oldest first. */
+/** Finds an account's form or FTP, W, after each activity of the last 90 days, oldest first. */
 export async function findTrend(tx: Tx, accountId: number, of: 'form' | 'ftp'): Promise<Point[]> {
   const [value, history] = [sql.raw(of), sql.raw(of === 'form' ? 'form_history' : 'fitness_history')]
   return rowsOf<Point>(tx)`
@@ -74,7 +74,7 @@ export type WorkoutOfDay = {
   files: Readonly<Record<string, string>>
 }
 
-/** Finds the workout in an account's newest training info, with its files by format; undefined without one. */
+/** Finds the workout in an account's newest training info, with its files by format; undefined if there is none. */
 export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<WorkoutOfDay | undefined> {
   const [row] = await rowsOf<WorkoutOfDay>(tx)`
      select i.wotd_name as name, i.wotd_type as type, i.wotd_description as description, i.wotd_difficulty as difficulty,
@@ -85,10 +85,13 @@ export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<Worko
   return row
 }
 
-/** The runs of the last 24 hours, the failed and partly failed ones, and the new or changed activities. */
+/** The number of runs in the last 24 hours, of runs that failed entirely or partly, and of new and changed activities. */
 type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
 
-/** Counts the runs of every account, or of one, in the last 24 hours, and the new activities by the change feed: the daemon fetches without a run. */
+/**
+ * Counts the runs in the last 24 hours, of all accounts or of one, and the new and changed activities. Activities are counted by the change
+ * feed, because the daemon fetches them without a run.
+ */
 export async function findRunsOfDay(tx: Tx, accountId?: number): Promise<RunsOfDay> {
   const isChosen = sql.raw(ofAccount(accountId))
   const [row] = await rowsOf<RunsOfDay>(tx)`

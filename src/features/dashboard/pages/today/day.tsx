@@ -57,7 +57,7 @@ function Value({ value, note }: { value: string; note?: string }) {
   )
 }
 
-/** The freshness now, and the form with its two loads: now, as derived, else after the last ride. */
+/** The current freshness, and the form with its two loads: derived for now or, if that is unknown, after the last ride. */
 function Form({ today: { fitness, form, form_today: derived, form_trend: trend } }: Props) {
   const now = fitness?.status ?? null
   const load = fitness?.tl_total ?? null
@@ -67,15 +67,17 @@ function Form({ today: { fitness, form, form_today: derived, form_trend: trend }
     <Card title="Form" name="form">
       <Value
         value={now ?? form?.freshness ?? '–'}
-        note={now !== null && load !== null ? `now, at a training load of ${formatNumber(load, '', 1)}` : ''}
+        note={
+          now !== null && load !== null ? `now, with a training load of ${formatNumber(load, '', 1)}` : ''
+        }
       />
       <Sparkline label="Form after each ride of the last 90 days" points={trend} />
       {form && (
         <>
           <p class="quiet">
             {isDerived
-              ? `Now, derived from what the service told after the ride of ${formatDay(form.day)}:`
-              : `${note`Not known today: ${derived?.reason ?? ''}. `}After the ride of ${formatDay(form.day)}:`}
+              ? `Now, derived from the service’s values after the ride of ${formatDay(form.day)}:`
+              : `${note`Unknown today: ${derived?.reason ?? ''}. `}After the ride of ${formatDay(form.day)}:`}
           </p>
           <Numbers
             numbers={[
@@ -111,11 +113,11 @@ function Signature({ today: { fitness, ftp_trend: trend } }: Props) {
 function describeTrend(points: Today['ftp_trend']): string {
   const now = points.at(-1)?.value
   const before = points.findLast(({ days_ago: ago }) => ago >= 42)?.value
-  if (now === undefined || before === undefined) return 'No FTP of six weeks ago to compare with.'
+  if (now === undefined || before === undefined) return 'There is no FTP from six weeks ago to compare with.'
   const change = now - before
-  if (Math.abs(change) < 0.5) return 'As six weeks ago; the line is the FTP of 90 days.'
+  if (Math.abs(change) < 0.5) return 'Unchanged in six weeks; the line is the FTP of the last 90 days.'
   const sign = change > 0 ? 'up' : 'down'
-  return `${formatNumber(Math.abs(change), 'W', 1)} ${sign} in six weeks; the line is the FTP of 90 days.`
+  return `${formatNumber(Math.abs(change), 'W', 1)} ${sign} in six weeks; the line is the FTP of the last 90 days.`
 }
 
 const WEEK: readonly Column<WeekDay>[] = [
@@ -134,14 +136,14 @@ function Week({ today: { week, day } }: Props) {
       <WeekBars week={week} today={day} />
       <Numbers
         numbers={[
-          ['Time', formatSpan(sum(({ elapsed_s }) => elapsed_s)).replace('0 s', '0 h')],
+          ['Time', formatNumber(sum(({ elapsed_s }) => elapsed_s) / 3_600, 'h', 1)],
           ['Distance', formatDistance(sum(({ distance_km }) => distance_km))],
           ['Activities', formatNumber(sum(({ activities }) => activities))],
         ]}
       />
       <Table
         folded
-        caption="Load of each day; the recommendation of days to come is that of today"
+        caption="Load of each day; for coming days, today’s recommendation"
         columns={WEEK}
         rows={week}
       />
@@ -169,13 +171,13 @@ function Workout({ today }: Props) {
 }
 
 function WorkoutOfDay({ today: { workout, fitness, account_id: id } }: Props) {
-  if (workout === null) return <p class="quiet">The service names no workout for today.</p>
+  if (workout === null) return <p class="quiet">The service has no workout for today.</p>
   const { profile, formats, difficulty } = workout
   const length = profile.at(-1)?.to_s ?? 0
   const facts = [workout.type, note`difficulty ${formatNumber(difficulty)}`, length > 0 && formatSpan(length)]
   return (
     <>
-      <Value value={nameOr(workout.name, 'Without a name')} />
+      <Value value={nameOr(workout.name, 'No name')} />
       <p class="quiet">{facts.filter(Boolean).join(' · ')}</p>
       {profile.length > 0 && <Profile steps={profile} ftp={fitness?.ftp ?? null} />}
       {workout.description && <p class="description">{workout.description}</p>}
@@ -197,7 +199,7 @@ function WorkoutOfDay({ today: { workout, fitness, account_id: id } }: Props) {
   )
 }
 
-/** The rider's own workouts, with their files where a feature makes these; nothing without any. */
+/** The rider's saved workouts, with download links if a feature makes their files; nothing if there are none. */
 function SavedWorkouts({ today: { workouts, workout_formats: formats, account_id: id } }: Props) {
   if (workouts.length === 0) return null
   const files: Column<Saved> = {
@@ -220,7 +222,7 @@ function SavedWorkouts({ today: { workouts, workout_formats: formats, account_id
   return (
     <Table
       folded="Saved workouts"
-      caption="The workouts of your own list"
+      caption="Workouts in your own list"
       columns={formats.length > 0 ? [...WORKOUTS, files] : WORKOUTS}
       rows={workouts}
     />

@@ -5,7 +5,7 @@ import type { View } from './queries.ts'
 type Today = NonNullable<View['today']>
 type Step = NonNullable<Today['workout']>['profile'][number]
 
-/** The size of a drawing in its units; the style sheet stretches it. */
+/** The size of a drawing in SVG units; the style sheet scales it. */
 const WIDTH = 280
 const HEIGHT = 80
 
@@ -23,10 +23,10 @@ function Drawing({ name, label, children }: { name: string; label: string; child
   )
 }
 
-/** The smallest span of a scale, so that a quiet line looks quiet. */
+/** Minimum span of a y scale, so that small changes look small. */
 const MIN_SPAN = 10
 
-/** A line of values over time; nothing for fewer than two. */
+/** A line of values over time; nothing if there are fewer than two. */
 export function Sparkline({ label, points }: { label: string; points: Today['form_trend'] }) {
   const [first, last] = [points[0], points.at(-1)]
   if (!first || !last || last.at <= first.at) return null
@@ -46,7 +46,7 @@ export function Sparkline({ label, points }: { label: string; points: Today['for
   )
 }
 
-/** A bar for the load of each weekday, and a mark for the recommended one. */
+/** A bar for the load of each weekday, and a mark for the recommended load. */
 export function WeekBars({ week, today }: { week: Today['week']; today: string }) {
   const most = Math.max(1, ...week.flatMap(({ xss, recommended_xss }) => [xss, recommended_xss ?? 0]))
   const column = WIDTH / 7
@@ -80,7 +80,7 @@ export function WeekBars({ week, today }: { week: Today['week']; today: string }
   )
 }
 
-/** The power of a workout over time, coloured by its share of FTP, with a line at FTP. */
+/** The power of a workout over time, coloured by the share of FTP, with a line at FTP. */
 export function Profile({ steps, ftp }: { steps: readonly Step[]; ftp: number | null }) {
   const length = steps.at(-1)?.to_s ?? 1
   const powers = steps.flatMap((step) => [step.from_watts, step.to_watts])

@@ -1,11 +1,11 @@
-/** A part of a workout, W, from `from_s` to `to_s`, with constant power or a ramp. */
+/** A part of a workout from `from_s` to `to_s`, at a constant power, W, or as a ramp. */
 type ProfileStep = { from_s: number; to_s: number; from_watts: number; to_watts: number }
 
 const LINE = /^\s*(\d+(?:\.\d+)?)\s+(\d+(?:\.\d+)?)\s*$/
-/** The most lines, more than any workout has. */
+/** Maximum number of lines to parse; no workout has as many. */
 const MAX_LINES = 10_000
 
-/** Parses the power in an ERG file, whose lines are minutes and watts; empty without any. */
+/** Parses the steps of an ERG file, whose lines are minutes and watts; returns an empty array if there are no such lines. */
 export function parseErgProfile(content: string): ProfileStep[] {
   const [, course = ''] = content.split('[COURSE DATA]')
   const points = course
@@ -18,7 +18,7 @@ export function parseErgProfile(content: string): ProfileStep[] {
   const steps: ProfileStep[] = []
   let before: { at: number; watts: number } | undefined
   for (const point of points ?? []) {
-    // Two lines of one minute are a step.
+    // Two lines with the same minute change the power at once, so there is no ramp between them.
     if (before && point.at > before.at)
       steps.push({ from_s: before.at, to_s: point.at, from_watts: before.watts, to_watts: point.watts })
     before = point

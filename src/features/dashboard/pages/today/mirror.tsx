@@ -6,7 +6,7 @@ import { describeProgress, describeRuns } from './sentences.ts'
 
 type Account = View['cards'][number]
 
-/** The runs of 90 days are known. */
+/** Runs are stored for 90 days. */
 const MAX_DAYS = 90
 
 /** The top of the page: the day, and the state of the mirror in one line. */
@@ -20,7 +20,7 @@ export function Health({ view: { cards, runs, today, is_well: isWell } }: { view
     <>
       {heading}
       <p class="health quiet">
-        <Badge mood={isWell ? 'good' : 'busy'}>{isWell ? 'in order' : 'look below'}</Badge>
+        <Badge mood={isWell ? 'good' : 'busy'}>{isWell ? 'all well' : 'see below'}</Badge>
         {oldest ? (
           <>
             {' '}
@@ -37,7 +37,7 @@ export function Health({ view: { cards, runs, today, is_well: isWell } }: { view
   )
 }
 
-/** A card for each account: login, counts, progress, and the command to type if any. */
+/** A card for each account: login, counts, progress, and the command to run if there is one. */
 export function Accounts({ cards }: { cards: readonly Account[] }) {
   if (cards.length === 0) return <FirstSteps />
   return (
@@ -76,7 +76,7 @@ function AccountCard({ account }: { account: Account }) {
         {newest && `. Newest activity: ${formatDay(newest)}`}
         {isSignedIn && ends && (
           <>
-            . The login is renewed by itself; the present one ends <Ago at={ends} />
+            . musette renews the login by itself; the current one expires <Ago at={ends} />
           </>
         )}
         {reason && `. Last error: ${reason.replace(/\.$/, '')}`}.
@@ -85,16 +85,16 @@ function AccountCard({ account }: { account: Account }) {
   )
 }
 
-/** Lists the mirrored counts, and those others that are not zero. */
+/** Lists the mirrored counts, and the other counts that are not zero. */
 function countsOf(account: Account): NamedNumber[] {
   const others: ReadonlyArray<[string, number]> = [
-    ['await their samples', account.awaiting_samples],
+    ['waiting for samples', account.awaiting_samples],
     ['failed', account.failed],
-    ['gone from the service', account.absent],
+    ['no longer listed', account.absent],
   ]
   return [
     ['activities', formatNumber(account.activities)],
-    ['seconds of samples', formatNumber(account.samples)],
+    ['recorded', formatNumber(account.samples / 3_600, 'h')],
     ...others
       .filter(([, number]) => number > 0)
       .map(([name, number]) => [name, formatNumber(number)] as const),
@@ -106,7 +106,7 @@ function Progress({ account }: { account: Account }) {
   if (activities === 0)
     return (
       <p>
-        Nothing is mirrored yet. The daemon fetches the history by itself; to do it now, type{' '}
+        Nothing is mirrored yet. The daemon will fetch the history; to fetch it now, run:{' '}
         <code>{account.sync_command}</code>
       </p>
     )

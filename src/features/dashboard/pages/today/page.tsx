@@ -12,7 +12,7 @@ import type { View } from './queries.ts'
 import { Activities, Backup, Failed, Uploads, WaitingFiles } from './tables.tsx'
 import './today.css'
 
-/** Fast enough to watch a backfill or an upload; an answer costs the daemon a few milliseconds. */
+/** Poll interval, ms: short enough to watch a backfill or an upload; a response costs the daemon a few milliseconds. */
 const POLL_EVERY_MS = 3_000
 
 showPage(<Today />)
@@ -35,7 +35,7 @@ function Today() {
       <Failed failed={view.failed} several={several} />
       <Activities lines={view.activities} several={several} />
       <DropZone accounts={accounts.map(({ account }) => account)} />
-      {/* Without an account an empty list of uploads distracts. */}
+      {/* Hides uploads if there is no account yet, because an empty list distracts. */}
       {accounts.length > 0 && <Uploads uploads={view.uploads} several={several} />}
       <Accounts cards={cards} />
       <Backup backup={view.backup} />

@@ -4,7 +4,7 @@ import { readReason, send } from '../../shared/live.tsx'
 import { Notice } from '../../shared/parts.tsx'
 import type { View } from './queries.ts'
 
-/** The notice of a problem; where days are in UTC, with a button that sets the browser's time zone for the account. */
+/** The notice of a problem. If the account's days are in UTC, a button sets the browser's time zone for the account. */
 export function ProblemNotice({ home_of: account, ...problem }: View['problems'][number]) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   const [state, setState] = useState<string>()
@@ -14,7 +14,7 @@ export function ProblemNotice({ home_of: account, ...problem }: View['problems']
   const set = async () => {
     setSent(true)
     const failure = await sendHome(account, timeZone)
-    // The page draws again once the days are right.
+    // The next poll redraws the page with the right days.
     setState(failure ?? `${timeZone} is set`)
     setSent(failure === undefined)
   }
@@ -28,9 +28,9 @@ export function ProblemNotice({ home_of: account, ...problem }: View['problems']
   )
 }
 
-/** Sets the home; returns the reason of a failure. */
+/** Sets the account's home time zone; returns the reason if that fails. */
 async function sendHome(account: string, timezone: string): Promise<string | undefined> {
   const response = await send(`/api/home-timezone${formatQuery({ account, timezone })}`)
-  if (!response) return 'The connection was cut; try again.'
+  if (!response) return 'The connection was lost; try again.'
   return response.ok ? undefined : `${await readReason(response)}; try again.`
 }

@@ -3,28 +3,28 @@ import { collectFindings } from '../../../../program/frame/findings/collect-find
 import { TIMEZONE_RULE } from '../../../../program/frame/findings/core-sources.ts'
 import type { Facts } from '../../../../program/frame/findings/facts.ts'
 
-/** A problem in a sentence, with the command to type where there is one. `calm`: it passes by itself, or is past. */
+/** A problem in a sentence, with the command to run if there is one. `calm`: the problem passes by itself or is over. */
 type ProblemView = {
   text: string
   command: string | null
   calm?: boolean
-  /** the account whose home time zone mends it, which the browser may offer */
+  /** the account that needs a home time zone to fix the problem; the page offers the browser's zone */
   home_of?: string
 }
 
-/** What a person reads; a fault of the service may be a problem of each of 10,000 accounts. */
+/** Maximum number of problems on a page: an outage of the service may affect each of 10,000 accounts. */
 const MAX_PROBLEMS = 20
 
-/** Describes how many other accounts than the shown one need a look. */
+/** Describes how many accounts other than the shown one have problems. */
 export function describeOthers(unwell: ReadonlySet<unknown>, shown?: string): ProblemView[] {
   const others = [...unwell].filter((name) => name !== undefined && name !== shown).length
-  const text = `${countOf(others, 'other account needs', 'other accounts need')} a look. Type:`
+  const text = `${countOf(others, 'other account has', 'other accounts have')} problems. Run:`
   return others === 0 ? [] : [{ text, command: 'musette status', calm: true }]
 }
 
 /**
- * Collects what a person should know or do, by the findings of a page, or of the head of every page, each with the command to type where
- * there is one; after the first `most` their number.
+ * Collects the problems for a page or for the header of every page, each with the command to run if there is one. After the first `most`,
+ * adds the number of the others.
  */
 export async function collectProblems(
   facts: Facts,
@@ -33,13 +33,13 @@ export async function collectProblems(
 ): Promise<ProblemView[]> {
   const findings = (await collectFindings(facts, { place })).filter(({ state }) => state !== 'ok')
   const more = findings.length - most
-  const rest = more > 0 ? [{ text: `And ${formatCount(more)} more. Type:`, command: 'musette status' }] : []
+  const rest = more > 0 ? [{ text: `And ${formatCount(more)} more. Run:`, command: 'musette status' }] : []
   return findings
     .slice(0, most)
     .map(({ found, run, state, rule, account }): ProblemView => {
       const sentence = found.replace(/"([^"]*)"/g, '“$1”').replace(/^./, (letter) => letter.toUpperCase())
       return {
-        text: `${sentence.replace(/\.$/, '')}.${run === undefined ? '' : ' Type:'}`,
+        text: `${sentence.replace(/\.$/, '')}.${run === undefined ? '' : ' Run:'}`,
         command: run ?? null,
         ...(state === 'calm' && { calm: true }),
         ...(rule === TIMEZONE_RULE && account !== undefined && { home_of: account }),

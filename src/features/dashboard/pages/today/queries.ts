@@ -32,14 +32,15 @@ import { collectProblems, describeOthers } from './problems.ts'
 /** The content of the page as the browser receives it. */
 export type View = Sent<ReturnType<typeof makeFindToday>>
 
-/** Of one list, enough for a screen. */
+/** Maximum length of a list of files: enough for a screen. */
 const MAX_FILES = 15
-/** About two weeks; the page of all activities has the others. */
+/** Maximum number of recent activities: about two weeks; the activities page has the others. */
 const MAX_ACTIVITIES = 8
 
 /**
- * Makes the finder of the first page's content: the state of the mirror, of many accounts only of the shown one, and the day of one account,
- * by default the first; undefined when it does not exist. The parts, about 20 queries, are found at the same time.
+ * Makes the function that finds the content of the Today page: the state of the mirror and the day of one account, by default the first. If
+ * there are many accounts, the state covers only the shown account. The function returns undefined if the account does not exist. It runs
+ * its queries, about 20, concurrently.
  */
 export function makeFindToday(app: Pick<PagesApp, 'store' | 'owner'>, workoutFormats: readonly string[]) {
   const findAll = makeCachedProbe(() => findMirror(app), { keepMs: KEEP_MS })
@@ -49,7 +50,7 @@ export function makeFindToday(app: Pick<PagesApp, 'store' | 'owner'>, workoutFor
       const findings = await collectFindings(makeFacts(app.owner, new Date()), { place: 'status' })
       unwell = new Set(findings.filter(({ state }) => state !== 'ok').map(({ account }) => account))
     },
-    { keepMs: () => 5 * MINUTE }, // of 10,000 accounts it takes seconds
+    { keepMs: () => 5 * MINUTE }, // takes seconds with 10,000 accounts
   )
   return async ({ accountId }: { accountId?: number | undefined }) => {
     const choice = await app.store.read((tx) => chooseAccount(tx, accountId))
@@ -63,7 +64,7 @@ export function makeFindToday(app: Pick<PagesApp, 'store' | 'owner'>, workoutFor
         return account ? findAccountToday(tx, account) : null
       }),
     ])
-    if (isMany) findUnwell().catch(() => undefined) // nobody waits for it: the page asks again within seconds
+    if (isMany) findUnwell().catch(() => undefined) // does not wait, because the page polls again within seconds
     return {
       ...mirror,
       accounts,
@@ -74,7 +75,7 @@ export function makeFindToday(app: Pick<PagesApp, 'store' | 'owner'>, workoutFor
   }
 }
 
-/** Finds the state of the mirror, of every account or of one. */
+/** Finds the state of the mirror, for all accounts or one. */
 async function findMirror({ store, owner }: Pick<PagesApp, 'store' | 'owner'>, accountId?: number) {
   const facts = makeFacts(owner, new Date(), accountId)
   const [status, lines] = await Promise.all([
@@ -89,7 +90,7 @@ async function findMirror({ store, owner }: Pick<PagesApp, 'store' | 'owner'>, a
   return {
     statuses: status.accounts,
     problems,
-    /** whether the page and all logins are without problems */
+    /** whether neither the page nor a login has a problem */
     is_well:
       problems.length === 0 &&
       status.waiting_files.every(({ code }) => code === NOT_TAKEN) &&
@@ -99,7 +100,7 @@ async function findMirror({ store, owner }: Pick<PagesApp, 'store' | 'owner'>, a
       resync_command: commandFor('resync', failed.account, failed.path),
     })),
     ...lines,
-    // Without the path of the folder, which the page must not show, as of the backup.
+    // Removes folder paths, which the page must not show; the same applies to the backup.
     waiting: status.waiting_files
       .slice(0, MAX_FILES)
       .map(({ path, reason, waiting_since }) => ({ path, reason, waiting_since })),
@@ -142,7 +143,7 @@ function viewOfWorkout({ files, ...about }: WorkoutOfDay) {
   return { ...about, formats: Object.keys(files).sort(), profile: parseErgProfile(files.erg ?? '') }
 }
 
-/** Selects the fields of an account for the page; without the rate when nothing is wanted, because it changes constantly. */
+/** Selects the fields of an account for the page. Leaves out the rate if nothing is left to fetch, because it changes constantly. */
 function viewOf(status: Status['accounts'][number]) {
   const {
     base_url: baseUrl,
@@ -158,21 +159,21 @@ function viewOf(status: Status['accounts'][number]) {
   return {
     ...account,
     sync_command: commandFor('sync', account.account),
-    // Only the host: the path of a URL must not be shown.
+    // Shows only the host, because the page must not show the path of a URL.
     service: URL.canParse(baseUrl) ? new URL(baseUrl).host : '',
     fetched_per_minute: busy ? account.fetched_per_minute : null,
     seconds_to_go: busy ? account.seconds_to_go : null,
   }
 }
 
-/** A file of the drop folder and its result; `took_s` is the time from seen to mirrored, s. */
+/** A file of the drop folder and its result; `took_s` is the time from first seen to mirrored, s. */
 type UploadLine = { seen_at: Date } & Record<'account' | 'file_name' | 'state', string> &
   Record<'reason' | 'activity_name', string | null> &
   Record<'took_s' | 'activity_id' | 'xss', number | null>
 
-/** Finds the newest files of the drop folder and of `musette upload`, of every account or of one, newest first. */
+/** Finds the newest files of the drop folder and of `musette upload`, for all accounts or one, newest first. */
 export async function findUploadLines(tx: Tx, limit: number, accountId?: number): Promise<UploadLine[]> {
-  // Reads the newest rows of each table by its index: Postgres would read the whole view, a union, to sort it.
+  // Reads the newest rows of each table by its index, because Postgres would read and sort the whole view, a union.
   const newestOf = (table: string) =>
     sql`(select account_id, content_id, file_name, seen_at from training.${sql.raw(table)} where ${sql.raw(ofAccount(accountId))} order by seen_at desc, content_id limit ${limit})`
   return rowsOf<UploadLine>(tx)`
@@ -188,7 +189,7 @@ export async function findUploadLines(tx: Tx, limit: number, accountId?: number)
      order by j.seen_at desc, j.content_id`
 }
 
-/** Finds listed activities of every account or of one, newest first, those without a start last. */
+/** Finds listed activities, for all accounts or one, newest first; activities without a start come last. */
 export async function findActivityLines(tx: Tx, limit: number, accountId?: number) {
   // The order of the index activities_newest.
   return rowsOf<ActivityLine>(tx)`

@@ -5,13 +5,13 @@ import { addView } from '../send-view.ts'
 import { findWorkoutOfDay } from './account-day.ts'
 import { makeFindToday } from './queries.ts'
 
-/** Adds the content of the first page. */
+/** Adds the route of the Today page's content. */
 export function registerToday(scope: FastifyInstance, app: PagesApp): void {
   const find = makeFindToday(app, app.downloads.workout)
   addView(scope, '/today', { query: { account: KEY } }, ({ account: accountId }) => find({ accountId }))
 }
 
-/** Adds the file of the workout of the day of each account for other programs, as `/workouts-of-the-day/1.erg`. */
+/** Adds the routes of each account's workout of the day as a file for other programs, such as `/workouts-of-the-day/1.erg`. */
 export function registerWorkoutOfDay(server: FastifyInstance, app: Pick<PagesApp, 'store'>): void {
   server.get<{ Params: { account: string; format: string } }>(
     '/workouts-of-the-day/:account(^\\d{1,9}$).:format(^(?:erg|zwo)$)',

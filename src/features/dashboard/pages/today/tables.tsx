@@ -49,7 +49,7 @@ export function Activities({ lines, several }: { lines: readonly Line[]; several
   return (
     <Section id="activities-title" title="Recent activities">
       <Table
-        caption="On each activity’s own clock, newest first"
+        caption="In each activity’s local time, newest first"
         columns={withAccount(ACTIVITIES, several)}
         rows={lines}
       />
@@ -76,13 +76,13 @@ const UPLOADS: readonly Column<Upload>[] = [
   { title: 'Reason', wide: true, cell: ({ reason }) => reason },
 ]
 
-/** The files of the drop folder, with the reason of each failure. */
+/** The files of the drop folder, with the reason for each failure. */
 export function Uploads({ uploads, several }: { uploads: readonly Upload[]; several: boolean }) {
   return (
     <Section id="uploads-title" title="Uploads">
       {uploads.length === 0 ? (
         <p>
-          No file has been dropped yet. Put a .fit, .fit.gz or .zip into the drop folder, or type{' '}
+          No files yet. Put a .fit, .fit.gz or .zip file into the drop folder, or run:{' '}
           <code>musette upload FILE</code>
         </p>
       ) : (
@@ -98,12 +98,12 @@ const WAITING: readonly Column<WaitingFile>[] = [
   { title: 'Waits', wide: true, cell: ({ reason }) => reason },
 ]
 
-/** The files that wait in the drop folder; nothing when all is well. */
+/** The files that wait in the drop folder; nothing if there are none. */
 export function WaitingFiles({ files }: { files: readonly WaitingFile[] }) {
   if (files.length === 0) return null
   return (
     <Section id="waiting-title" title="Waiting in the drop folder">
-      <Table caption="Files that need a person, the longest first" columns={WAITING} rows={files} />
+      <Table caption="Files that need your help, longest waiting first" columns={WAITING} rows={files} />
     </Section>
   )
 }
@@ -118,14 +118,14 @@ const FAILED: readonly Column<FailedActivity>[] = [
   { title: 'Next attempt', cell: ({ next_try_at: at }) => at && <Ago at={at} /> },
 ]
 
-/** The failed activities; nothing when there is none. */
+/** The failed activities; nothing if there are none. */
 export function Failed({ failed, several }: { failed: readonly FailedActivity[]; several: boolean }) {
   const [first] = failed
   if (!first) return null
   return (
     <Section id="failed-title" title="Failed activities">
       <Table
-        caption="Fetched again by themselves, with growing pauses"
+        caption="musette retries these with growing pauses"
         columns={withAccount(FAILED, several)}
         rows={failed}
       />
@@ -136,7 +136,7 @@ export function Failed({ failed, several }: { failed: readonly FailedActivity[];
   )
 }
 
-/** The scheduled backups in a line; nothing when none are configured. */
+/** The scheduled backups in one line; nothing if none are configured. */
 export function Backup({ backup }: { backup: View['backup'] }) {
   if (!backup) return null
   const { done_at: doneAt, bytes } = backup

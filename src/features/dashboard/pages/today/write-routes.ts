@@ -9,18 +9,18 @@ import type { PagesApp } from '../page-frame.ts'
 import { rowsOf } from '../rows-of.ts'
 
 const MIB = 1_024 * 1_024
-/** The largest file that the page accepts. */
+/** Maximum size of a file that the page accepts. */
 const MAX_BYTES = 200 * MIB
 const NOT_WATCHED =
-  'this process does not watch the drop folder (it has no role watcher); type: musette upload FILE'
-const TOO_LARGE = 'it is larger than 200 MiB; put it into the drop folder'
-/** A sender that pauses for longer is gone. */
+  'this process does not watch the drop folder because it lacks the role watcher; use: musette upload FILE'
+const TOO_LARGE = 'the file is larger than 200 MiB; put it into the drop folder'
+/** How long a sender may pause before its connection is closed, ms. */
 const IDLE_MS = 30 * SECOND
-/** Of senders at a time, because together they could fill a small disk; a page sends one file at a time. */
+/** Maximum concurrent uploads: together they could fill a small disk. A page sends one file at a time. */
 const MAX_AT_ONCE = 4
 
 const ofText = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength })
-/** At most 50 ids, because an address has room for no more. */
+/** At most 50 ids, because a URL has room for no more. */
 const IDS = { type: 'string', pattern: '^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,49}$' }
 /** Makes the schema of a query about an account. */
 const makeSchema = (properties: Readonly<Record<string, object>>) => ({
@@ -32,16 +32,16 @@ const makeSchema = (properties: Readonly<Record<string, object>>) => ({
 })
 
 /**
- * Adds what a page may write: `POST /api/drop` accepts a file, `POST /api/home-timezone` sets the time zone of a rider's home. `GET /api/drop`
- * tells whether files are accepted, `GET /api/drop/contents` the results of files.
+ * Adds the routes by which a page writes: `POST /api/drop` accepts a file, `POST /api/home-timezone` sets a rider's home time zone.
+ * `GET /api/drop` reports whether files are accepted, `GET /api/drop/contents` returns the results of files.
  */
 export async function registerWrites(server: FastifyInstance, app: PagesApp, isWatched: boolean) {
-  // Without a watcher in this process the files would never be sent.
+  // Without a watcher in this process, nothing would upload the files.
   const closed = isWatched ? undefined : NOT_WATCHED
   let arriving = 0
   await server.register(
     async (scope) => {
-      // The body stays a stream, so that a large file is not in memory.
+      // Keeps the body a stream, so that a large file does not fill the memory.
       scope.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null))
       scope.setErrorHandler((error, _request, reply) => sendReason(error, reply))
 
@@ -68,7 +68,7 @@ export async function registerWrites(server: FastifyInstance, app: PagesApp, isW
             return reply
               .code(429)
               .header('retry-after', '5')
-              .send({ error: 'other files are arriving; it is sent again by itself' })
+              .send({ error: 'other files are arriving; the page will retry' })
           arriving++
           try {
             const { account, name } = request.query
@@ -101,10 +101,10 @@ export async function registerWrites(server: FastifyInstance, app: PagesApp, isW
 
 class TooLarge extends Error {}
 
-/** Reads the body; throws when it is too large, incomplete or stalled. */
+/** Yields the body; throws if it is too large, incomplete or stalled. */
 async function* readLimited({ raw }: FastifyRequest): AsyncGenerator<Uint8Array> {
   let bytes = 0
-  const idle = setTimeout(() => raw.destroy(new Error('the sender stands still')), IDLE_MS)
+  const idle = setTimeout(() => raw.destroy(new Error('the sender has stalled')), IDLE_MS)
   try {
     for await (const chunk of raw as AsyncIterable<Uint8Array>) {
       idle.refresh()
@@ -119,25 +119,24 @@ async function* readLimited({ raw }: FastifyRequest): AsyncGenerator<Uint8Array>
 
 const NOT_WRITABLE: readonly string[] = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT']
 
-/** Sends the reason why a file is not accepted; the server handles errors of neither file, disk nor database. */
+/** Sends the reason why a file is refused; rethrows errors that do not come from the file, the disk or the database. */
 function sendReason(error: unknown, reply: FastifyReply) {
   const code = errorCode(error)
   if (error instanceof TooLarge)
     return reply.code(413).header('connection', 'close').send({ error: error.message })
   if (error instanceof ConfigError) return reply.code(409).send({ error: errorLine(error) })
   if (error instanceof TransientError) return reply.code(503).send({ error: errorLine(error) })
-  if (isDiskFull(error))
-    return reply.code(507).send({ error: `the disk of the drop folder is full (${code})` })
+  if (isDiskFull(error)) return reply.code(507).send({ error: `the drop folder's disk is full (${code})` })
   if (NOT_WRITABLE.includes(code))
     return reply.code(503).send({ error: `the drop folder cannot be written (${code}); run: musette doctor` })
   throw error
 }
 
-/** The result of a dropped content. */
+/** The result of one FIT file that was dropped. */
 type DroppedContent = Record<'content_id' | 'file_name' | 'state', string> &
   Record<'reason' | 'activity_name', string | null> & { activity_id: number | null }
 
-/** Finds the results of an account's contents by content id; unknown ones are left out. */
+/** Finds the results of an account's contents by content id; leaves out unknown ids. */
 export async function findDroppedContents(tx: Tx, input: { account: string; contentIds: readonly string[] }) {
   return rowsOf<DroppedContent>(tx)`
      select u.content_id, u.file_name, u.state, u.reason, v.activity_id, v.name as activity_name

@@ -45,16 +45,16 @@ const TOTALS: readonly Column<Total>[] = [
   numberOf('Activities', ({ activities }) => formatNumber(activities)),
   numberOf('Days', ({ days }) => formatNumber(days)),
   numberOf('Distance', ({ distance }) => formatDistance(distance, 0)),
-  numberOf('In motion', ({ moving_s }) => formatHours(moving_s)),
-  numberOf('With breaks', ({ elapsed_s }) => formatHours(elapsed_s)),
+  numberOf('Moving time', ({ moving_s }) => formatHours(moving_s)),
+  numberOf('Elapsed time', ({ elapsed_s }) => formatHours(elapsed_s)),
   numberOf('Climbed', ({ climbed_m }) => formatHeight(climbed_m)),
   numberOf('Work', ({ work_kj }) => formatNumber(work_kj, 'kJ')),
   numberOf('XSS', ({ xss }) => formatNumber(xss)),
 ]
-/** The years so far; the list is that of all of them. */
+/** The columns of the years so far; `years` are all years. */
 const yearsSoFar = (years: readonly Total[]): readonly Column<Total>[] => [
   ...TOTALS,
-  numberOf('In motion, against the year before', ({ at, moving_s: now }) => {
+  numberOf('Moving time, compared with the year before', ({ at, moving_s: now }) => {
     const before = years.find((year) => Number(yearOf(year.at)) === Number(yearOf(at)) - 1)?.moving_s ?? null
     return signed(now === null || before === null ? null : (now - before) / 3_600, 'h')
   }),
@@ -77,11 +77,11 @@ const specOf = (label: string, height: number, ...lanes: ReadonlyArray<readonly 
   lanes: lanes.map((lines) => makeLane(height, lines, { fromZero: true, stacked: lines.length > 1 })),
 })
 const MONTHS = specOf(
-  'Distance, time in motion, climbed height and XSS of each month',
+  'Distance, moving time, ascent and XSS of each month',
   120,
   [bars('distance', 'Distance', UNITS.distance, 'power')],
-  [bars('moving_s', 'In motion', 'h', 'best')],
-  [bars('climbed_m', 'Climbed', UNITS.height, 'high')],
+  [bars('moving_s', 'Moving time', 'h', 'best')],
+  [bars('climbed_m', 'Ascent', UNITS.height, 'high')],
   [bars('xss', 'XSS', '', 'heart')],
 )
 type Values<Row> = Readonly<Record<string, (row: Row) => number | null>>
@@ -93,7 +93,7 @@ const MONTH_VALUES: Values<Total> = {
 }
 const COLOURS = ['muted', 'low', 'power', 'best', 'high', 'mpa', 'heart']
 const ZONES = specOf(
-  'Hours in each zone of power, by week',
+  'Hours in each power zone, by week',
   240,
   COLOURS.map((colour, index) => bars(`z${index + 1}`, `Z${index + 1}`, 'h', colour)),
 )
@@ -102,7 +102,7 @@ const ZONE_VALUES: Values<View['zones'][number]> = Object.fromEntries(
   COLOURS.map((_, index) => [`z${index + 1}`, ({ power_s }) => times(power_s[index] ?? null, 1 / 3_600)]),
 )
 
-/** Makes the numbers of a chart with the end of its last bar, which covers some `days`. */
+/** Makes the values of a chart; adds the end of the last bar, which covers `days`. */
 const plot = <Row extends { at: number }>(rows: readonly Row[], days: number, values: Values<Row>) => ({
   x: [...rows.map(({ at }) => at), (rows.at(-1)?.at ?? 0) + days * 86_400],
   lines: Object.fromEntries(Object.entries(values).map(([key, of]) => [key, [...rows.map(of), null]])),
@@ -121,13 +121,13 @@ function Sums({ totals, streaks, records, zones, sync_command: command }: View) 
   return (
     <>
       <Section id="years-title" title="Years so far">
-        <Table caption="Up to the month and day of today" columns={yearsSoFar(years)} rows={years} />
+        <Table caption="Up to today’s month and day" columns={yearsSoFar(years)} rows={years} />
         <Table folded="Whole years" caption="Newest first" columns={TOTALS} rows={of('season')} />
       </Section>
-      <Section id="streaks-title" title="In a row">
+      <Section id="streaks-title" title="Streaks">
         <Numbers
           numbers={streaks.map(({ unit, is_current: isCurrent, length, first, last }) => [
-            `${unit === 'day' ? 'Days' : 'Weeks'}, ${isCurrent ? 'still going on' : 'longest that ended'}`,
+            `${unit === 'day' ? 'Days' : 'Weeks'}, ${isCurrent ? 'current streak' : 'longest finished streak'}`,
             formatNumber(length),
             first === last ? formatDay(first) : `${formatDay(first)} to ${formatDay(last)}`,
           ])}
@@ -135,13 +135,13 @@ function Sums({ totals, streaks, records, zones, sync_command: command }: View) 
       </Section>
       <Section id="months-title" title="Months">
         <Chart spec={MONTHS} columns={plot(months, 31, MONTH_VALUES)}>
-          By the local day of each activity. The service tells distance, climbed height and XSS; time in
-          motion and work are derived from the samples.
+          By the local day of each activity. Distance, ascent and XSS are the service’s values; moving time
+          and work are derived from the samples.
         </Chart>
         <Table folded caption="Newest first" columns={TOTALS} rows={of('month')} />
       </Section>
       {zones.length > 0 && (
-        <Section id="zones-title" title="Zones of power by week">
+        <Section id="zones-title" title="Power zones by week">
           <Chart spec={ZONES} columns={plot(zones, 7, ZONE_VALUES)}>
             Hours below 55, 75, 90, 105, 120 and 150 % of each day’s threshold power, and above.
           </Chart>

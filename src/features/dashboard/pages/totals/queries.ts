@@ -18,7 +18,7 @@ type Best = { id: number; name: string | null; day: string } & Numbers<
   'medal' | 'ftp' | 'ftp_change' | 'hie_change' | 'pp_change'
 >
 
-/** Finds the totals of a sport of an account, see chooseSport; undefined when it does not exist; `at`: first day, s since 1970. */
+/** Finds an account's totals in one sport, see chooseSport; undefined if the account does not exist. `at` is the first day, s since 1970. */
 export async function findTotals({ store }: Pick<PagesApp, 'store'>, input: Chosen) {
   return await store.read(async (tx) => {
     const chosen = await chooseSport(tx, input)
@@ -36,7 +36,7 @@ export async function findTotals({ store }: Pick<PagesApp, 'store'>, input: Chos
       records: await rowsOf<Best>(tx)`
         select activity_id as id, name, day::text, medal, ftp_after as ftp, ftp_change, atc_change / 1000 as hie_change, pp_change
         from training.records where account_id = ${id} and sport = ${sport} and day is not null order by day desc, activity_id desc limit 50`,
-      /** seconds in each zone of power, by the Mondays */
+      /** seconds in each power zone, by week; `at` is the Monday */
       zones: await rowsOf<{ at: number; power_s: Array<number | null> }>(tx)`
         select extract(epoch from week)::float8 as at,
           array[power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s] as power_s

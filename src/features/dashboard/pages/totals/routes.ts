@@ -5,7 +5,7 @@ import type { PagesApp } from '../page-frame.ts'
 import { addView } from '../send-view.ts'
 import { findTotals } from './queries.ts'
 
-/** Adds the totals of one sport of one account. */
+/** Adds the route of an account's totals in one sport. */
 export function registerTotals(scope: FastifyInstance, app: Pick<PagesApp, 'store'>): void {
   addView(scope, '/totals', { query: { account: KEY, sport: { enum: SPORTS } } }, ({ account, sport }) =>
     findTotals(app, { accountId: account, sport }),

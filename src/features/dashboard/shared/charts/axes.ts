@@ -2,14 +2,14 @@ import type uPlot from 'uplot'
 import { formatDay, formatSpan, formatStopwatch } from '../format.ts'
 
 const DAY_S = 86_400
-/** The usual steps of time, s. */
+/** Steps between time labels, s. */
 const ELAPSED_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800]
 /** The durations that riders compare in a table, s. */
 export const COMPARED_S: readonly number[] = [1, 5, 15, 60, 300, 1_200, 3_600]
-/** The durations that an axis names, s. */
+/** The labelled durations of an axis, s. */
 const DURATIONS_S = [1, 5, 15, 60, 300, 1_200, 3_600, 10_800, 21_600, 43_200]
 
-/** The form of the x axis and its values. */
+/** The x axis of a chart: its scale, its axes, and how it formats a value. */
 export type XAxis = {
   scale: uPlot.Scale
   /** the axes of a lane, lowest first */
@@ -29,10 +29,10 @@ export function baseAxis(): uPlot.Axis {
   }
 }
 
-/** The width of a value, px; a narrow chart shows at least two. */
+/** Minimum space per label, px; a narrow chart still shows at least two labels. */
 const SPACE: NonNullable<uPlot.Axis['space']> = (_chart, _axis, _min, _max, width) => Math.min(60, width / 4)
 
-/** Returns an axis of the time since the start, and one of the local time above the chart if the zone is known. */
+/** Returns an axis of the time since the start and, if the time zone is known, an axis of the local time above the chart. */
 export function elapsedAxis(clock: { of: (elapsedS: number) => string; zone: string } | undefined): XAxis {
   const shared = { ...baseAxis(), incrs: ELAPSED_STEPS_S, space: SPACE }
   const writeAll = (write: (x: number) => string) => (_chart: unknown, splits: number[]) => splits.map(write)
@@ -59,7 +59,7 @@ export function elapsedAxis(clock: { of: (elapsedS: number) => string; zone: str
   }
 }
 
-/** When zoomed in, several splits share a label, which is written once. */
+/** Keeps only the first of equal neighbouring labels: when zoomed in, several splits have the same label. */
 function onceEach(names: readonly string[]): string[] {
   const lead = (index: number) => names[index]?.split('\n')[0]
   return names.map((name, index) => (index > 0 && lead(index) === lead(index - 1) ? '' : name))
@@ -69,7 +69,7 @@ function onceEach(names: readonly string[]): string[] {
 export function dayAxis(): XAxis {
   const yearOf = (x: number | undefined) =>
     x === undefined ? undefined : new Date(x * 1_000).getUTCFullYear()
-  // The year is below the first label of the axis and of each year.
+  // Adds the year below the first label of the axis and of each year.
   const write = (splits: readonly number[], index: number, step: number) => {
     const x = splits[index] ?? 0
     if (step >= 360 * DAY_S) return String(yearOf(x))
@@ -77,7 +77,7 @@ export function dayAxis(): XAxis {
     return yearOf(x) === yearOf(splits[index - 1]) ? day : `${day}\n${yearOf(x)}`
   }
   return {
-    // A single day is centred in a week; the library would show three years.
+    // Shows a single day in the middle of a week; the library's default would show three years.
     scale: {
       time: true,
       range: ({ data: [days] }, min, max) =>
@@ -108,7 +108,7 @@ export function durationAxis(): XAxis {
         splits: (chart) => {
           const { min = 1, max = 1 } = chart.scales.x ?? {}
           const fits = DURATIONS_S.filter((duration) => duration >= (min ?? 1) && duration <= (max ?? 1))
-          // A telephone has room for every second label.
+          // A phone has room for only every second label.
           return chart.width < 480 ? fits.filter((_, index) => index % 2 === 0) : fits
         },
         filter: (_chart, splits) => splits,
@@ -121,10 +121,10 @@ export function durationAxis(): XAxis {
   }
 }
 
-/** The font of canvas text: the page's own at its smallest size. */
+/** The font of text on a canvas: the page's font at its smallest size. */
 const CHART_FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif'
 
-/** Finds the present colour of the style sheet, light or dark. */
+/** Returns the current value of a style sheet colour, light or dark. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }

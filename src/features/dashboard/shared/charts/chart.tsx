@@ -6,31 +6,31 @@ import { formatNumber } from '../format.ts'
 import { Toggle } from '../parts.tsx'
 import { type Columns, drawLanes, type Lanes, type Line, type Range, type Spec } from './lanes.ts'
 
-const HINT = 'Point at the chart or touch it, or focus it and use the arrow keys, to read it. Drag to zoom.'
+const HINT = 'To read values, point at the chart, touch it, or focus it and use the arrow keys. Drag to zoom.'
 
 type Props = {
-  /** the content: a new object draws the chart again */
+  /** the lanes and axes; a new object redraws the chart */
   spec: Spec
-  /** its numbers: a new object draws the chart again */
+  /** the values; a new object redraws the chart */
   columns: Columns
   class?: string
   /** the caption */
   children: ComponentChildren
-  /** the part of x to show; undefined: all. Without `onZoom` the chart keeps the part of x itself, and a new object replaces it. */
+  /** the x range to show; undefined: all. Without `onZoom` the chart keeps its own range, which a new object replaces. */
   range?: Range | undefined
   /** the index of the value to point at */
   pointed?: number | undefined
   /** Called with the index under the pointer; undefined: none. */
   onPoint?: (index: number | undefined) => void
-  /** Called with the part of x that a person selects; undefined: all. The caller then passes it as `range`. */
+  /** Called with the x range that a person selects; undefined: all. The caller then passes it as `range`. */
   onZoom?: (range: Range | undefined) => void
 }
 
-/** A chart with its caption: legend, lanes, and the values under the pointer in words; drawn once its width is known. */
+/** A chart with its legend, lanes, caption, and a readout of the values under the pointer; drawn once its width is known. */
 export function Chart({ class: className, children, ...props }: Props) {
   return (
     <figure class={className}>
-      {props.spec.lanes.length > 0 ? <Plot {...props} /> : <p>Nothing was recorded that can be plotted.</p>}
+      {props.spec.lanes.length > 0 ? <Plot {...props} /> : <p>There is nothing to plot.</p>}
       <figcaption>{children}</figcaption>
     </figure>
   )
@@ -70,7 +70,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
   }, [spec, columns])
   useEffect(() => lanes.current?.hide(hidden), [hidden])
   useLayoutEffect(() => setOwn(props.range), [props.range])
-  // The next key zooms on from the scale that this sets.
+  // Sets the scale before the next key, which zooms from it.
   useLayoutEffect(() => lanes.current?.zoom(range), [range])
   useEffect(() => {
     if (pointed !== undefined && pointed !== place) lanes.current?.point(pointed)
@@ -116,7 +116,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
       <div
         class="stage"
         ref={stage}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is read by the arrow keys
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys read the chart
         tabIndex={0}
         role="application"
         aria-label={`${spec.label}. Arrow keys move along it, plus and minus zoom, Escape shows all.`}
@@ -127,7 +127,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
           <div
             key={lane.lines[0]?.key}
             class="lane"
-            data-name={`${lane.lines.map(({ label }) => label).join(', ')} (${lane.unit || 'unit not told'})`}
+            data-name={`${lane.lines.map(({ label }) => label).join(', ')} ${lane.unit && `(${lane.unit})`}`.trimEnd()}
             data-lane={lane.lines[0]?.label}
             hidden={lane.lines.every(({ key }) => hidden.has(key))}
           />
@@ -149,13 +149,13 @@ function say({ lines }: Columns, shown: readonly Line[], index: number): string 
     .join(' · ')
 }
 
-/** An arrow key crosses the chart in 100 steps, with Shift in 10. */
+/** Arrow key presses to cross the chart; a tenth with Shift. */
 const STEPS_ACROSS = 100
 const ZOOM = 0.6
 
 type Pointed = { place: number | undefined; zoom: (range: Range | undefined) => void }
 
-/** Reads and zooms a chart by keys; `place`: the pointed index. */
+/** Handles the keys that read and zoom a chart; `place` is the index under the pointer. */
 function onKey(event: KeyboardEvent, lanes: Lanes, { place, zoom }: Pointed): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return
   const lead = lanes.lead()
@@ -179,12 +179,12 @@ function onKey(event: KeyboardEvent, lanes: Lanes, { place, zoom }: Pointed): vo
   event.preventDefault()
 }
 
-/** Computes the range of x that keeps the value at `index` in its place; undefined for all of x. */
+/** Computes the zoomed x range that keeps the value at `index` where it is; undefined for the whole range. */
 function zoomAround(lead: uPlot, index: number, factor: number): Range | undefined {
   const xs = lead.data[0]
   const lowest = xs[0] ?? 0
   const highest = xs.at(-1) ?? 1
-  // A logarithmic axis keeps the ratio to the centre, not the distance.
+  // On a logarithmic axis, zooms by the ratio to the centre instead of the distance.
   const [to, from] = lead.scales.x?.distr === 3 ? [Math.log, Math.exp] : [(x: number) => x, (x: number) => x]
   const centre = to(xs[index] ?? lowest)
   const min = from(centre - (centre - to(lead.scales.x?.min ?? lowest)) * factor)
@@ -193,7 +193,7 @@ function zoomAround(lead: uPlot, index: number, factor: number): Range | undefin
   return { min: Math.max(min, lowest), max: Math.min(max, highest) }
 }
 
-/** Reads a chart by a finger that moves sideways; up and down scrolls the page. */
+/** Moves the readout with a finger that moves sideways; a finger that moves up or down scrolls the page. */
 function onFinger(event: PointerEvent, lanes: Lanes): void {
   const lead = lanes.lead()
   if (event.pointerType === 'mouse' || !lead) return

@@ -2,7 +2,7 @@ import uPlot from 'uplot'
 import { formatNumber } from '../format.ts'
 import { baseAxis, colour, durationAxis, type XAxis } from './axes.ts'
 
-/** A quantity of a chart. `colour` is a custom property of the style sheet, which follows light and dark. */
+/** A quantity in a chart. `colour` names a custom property of the style sheet, which differs between light and dark. */
 export type Line = {
   key: string
   label: string
@@ -10,27 +10,27 @@ export type Line = {
   colour: string
   look: 'area' | 'line' | 'dashed' | 'bars'
   digits?: number
-  /** formats a value that is shown as something other than a number, without the unit */
+  /** formats a value that is not shown as a plain number, without the unit */
   write?: (value: number | null | undefined) => string
 }
 
-/** Lines that share a scale. Lanes are below each other on one x axis, so that different units do not cross. */
+/** Lines that share a y scale. Lanes are stacked on one x axis, so that lines of different units do not cross. */
 export type Lane = {
   lines: readonly Line[]
   /** the unit of all its lines; empty when unknown */
   unit: string
   height: number
-  /** begins at zero, as sums and powers do */
+  /** whether the y axis begins at zero, as for sums and powers */
   fromZero?: boolean
-  /** the lines are parts of a sum, drawn on top of each other */
+  /** whether the lines are parts of a sum, drawn on top of each other */
   stacked?: boolean
-  /** draws the line on across missing values */
+  /** whether to connect the line across missing values */
   spanGaps?: boolean
 }
 
 type Look = Partial<Pick<Line, 'look' | 'digits' | 'write'>>
 
-/** Makes a line; it is drawn through unless `look` says otherwise. */
+/** Makes a line, solid unless `look` says otherwise. */
 export function makeLine(key: string, label: string, unit: string, colour: string, look: Look = {}): Line {
   return { ...{ key, label, unit, colour, look: 'line' }, ...look }
 }
@@ -40,21 +40,21 @@ export function makeLane(height: number, lines: readonly Line[], rest: Partial<L
   return { ...{ height, lines, unit: lines[0]?.unit ?? '' }, ...rest }
 }
 
-/** A chart without its numbers. `label` is for a screen reader. */
+/** A chart without its values. `label` is for screen readers. */
 export type Spec = { label: string; x: XAxis; lanes: readonly Lane[] }
 
-/** Makes a chart of powers by their duration. */
+/** Makes a chart of power by duration. */
 export function makePowerSpec(label: string, lines: readonly Line[]): Spec {
   return { label, x: durationAxis(), lanes: [makeLane(280, lines, { fromZero: true, spanGaps: true })] }
 }
 
-/** A chart's numbers: `x` ascends, and each line has as many values. */
+/** A chart's values: `x` ascends, and each line has one value for each x. */
 export type Columns = {
   x: readonly number[]
   lines: Readonly<Record<string, ReadonlyArray<number | null>>>
 }
 
-/** A part of the x axis. */
+/** A range of the x axis. */
 export type Range = { min: number; max: number }
 
 /** The lanes of one chart, which zoom together. */
@@ -62,8 +62,8 @@ export type Lanes = ReturnType<typeof drawLanes>
 type Listeners = { point: (index: number | undefined) => void; zoom: (range: Range | undefined) => void }
 
 /**
- * Draws the lanes of a chart, each in its element of `hosts`, once `fit` knows the width. `on` is called with the pointed
- * index, and with the part of x that a person selects (undefined: all), which `zoom` shows.
+ * Draws the lanes of a chart, each in its element of `hosts`, once `fit` knows the width. Calls `on.point` with the index under the pointer,
+ * and `on.zoom` with the x range that a person selects (undefined: all); the caller then shows the range by `zoom`.
  */
 export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Columns, on: Listeners) {
   const charts: uPlot[] = []
@@ -111,16 +111,16 @@ export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Co
         series: [{}, ...series],
         hooks: { setCursor: [onPoint], setSelect: [onSelect] },
       },
-      // In the order of the library: x, then the lines as drawn.
+      // The library's order: x, then the lines as drawn.
       [[...columns.x], ...drawOrderOf(lane).map((line) => valuesOf(lane, line, columns))],
       host,
     )
   }
 
   return {
-    /** the first lane, for its scale; undefined before the first drawing */
+    /** Returns the first lane, for its scale; undefined before the first drawing. */
     lead: () => charts[0],
-    /** Draws the lanes, or fits them to the present width. */
+    /** Draws the lanes, or fits them to the current width. */
     fit() {
       const width = hosts[0]?.parentElement?.clientWidth ?? 0
       if (width === 0) return
@@ -137,7 +137,7 @@ export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Co
     redraw() {
       for (const chart of charts) chart.redraw(false, true)
     },
-    /** Hides the lines of these keys, and shows all others. */
+    /** Hides the lines with these keys and shows all others. */
     hide(keys: ReadonlySet<string>) {
       spec.lanes.forEach((lane, index) => {
         for (const line of lane.lines)
@@ -147,7 +147,7 @@ export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Co
       })
       hidden = keys
     },
-    /** Points at that index. */
+    /** Moves the cursor to an index. */
     point(index: number) {
       for (const chart of charts) {
         const x = chart.data[0][index]
@@ -155,7 +155,7 @@ export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Co
       }
       on.point(index)
     },
-    /** Shows that part of x; undefined: all of it. */
+    /** Shows an x range; undefined: all. */
     zoom(range: Range | undefined) {
       wished = range ?? whole
       for (const chart of charts) chart.setScale('x', wished)
@@ -166,19 +166,19 @@ export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Co
   }
 }
 
-/** Width of four digits, the same in every lane, so that their x axes align. */
+/** Width of a y axis, px: four digits, the same in every lane, so that the x axes align. */
 const Y_AXIS_WIDTH = 46
 const FEW_VALUES = 12
 const DAY_OF_UTC = (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC')
 
-/** Returns the values of a line; one of parts of a sum has those below it too. */
+/** Returns the values of a line; in a stacked lane, adds the values of the lines below it. */
 function valuesOf(lane: Lane, line: Line, { x, lines }: Columns): Array<number | null> {
   if (!lane.stacked) return [...(lines[line.key] ?? [])]
   const below = lane.lines.slice(0, lane.lines.indexOf(line) + 1)
   return x.map((_, index) => below.reduce((sum, part) => sum + (lines[part.key]?.[index] ?? 0), 0))
 }
 
-/** Sums are drawn from the highest down, so that every part is visible. */
+/** Returns the lines in drawing order: the highest sum first, so that every part stays visible. */
 function drawOrderOf(lane: Lane): readonly Line[] {
   return lane.stacked ? lane.lines.toReversed() : lane.lines
 }
@@ -194,7 +194,7 @@ function seriesOf(lane: Lane, { label, look, colour: name }: Line, values: numbe
     ...(look === 'dashed' && { dash: [6, 4] }),
     ...((isBars || isArea) && { fill: () => colour(isBars ? name : `${name}-fill`) }),
     ...(paths && { paths }),
-    // One value makes no line; many need no points.
+    // Draws points if there are few values, because a single value makes no line.
     points: { show: !isBars && values <= FEW_VALUES },
   }
 }
@@ -204,13 +204,13 @@ function yAxisOf({ lines }: Lane): uPlot.Axis {
   return {
     ...baseAxis(),
     size: Y_AXIS_WIDTH,
-    // A fifth of a low lane shows at least two labels, as a step is at most twice the smallest that fits.
+    // A fifth of a low lane leaves room for at least two labels, because a step is at most twice the smallest step that fits.
     space: (_chart, _axis, _min, _max, height) => Math.min(36, height / 5),
     values: (_chart, splits) => splits.map(write),
   }
 }
 
-/** Computes the range of a y axis with a margin above, and below unless it begins at zero; [0, 1] without values. */
+/** Computes the range of a y axis with margins above and, unless it begins at zero, below; [0, 1] if there are no values. */
 function rangeOf(lane: Lane, min: number | null, max: number | null): [number, number] {
   if (min === null || max === null) return [0, 1]
   if (lane.fromZero) return [Math.min(0, min), Math.max(max * 1.08, 1)]
