@@ -41,9 +41,8 @@ const STOP_WITHIN_MS = SECOND
 const MAX_WAITING = 32
 
 /**
- * Makes a reader for the statements of assistants. Each statement gets its own session (see makeReadingSessions). Afterwards the reader rolls
- * back the transaction and closes the connection, so that no lock, setting or prepared statement remains. Connects only when the first
- * statement comes. Calls `find` for the database's address until `find` succeeds once.
+ * Makes a reader for the statements of assistants. Each statement gets its own session (see makeReadingSessions) that is rolled back and closed
+ * afterwards, so that no lock, setting or prepared statement remains. Connects at the first statement; calls `find` until it succeeds once.
  */
 export function makeGuardedReader(
   deps: { log: Logger; find: () => Promise<ReadingPlace> },

@@ -33,8 +33,7 @@ export function judgeText(text: string, version: string | undefined): Judged {
       ProtocolErrorCode.InvalidRequest,
       `only protocol version ${VERSION_WITH_BATCHES} has batches; send each message by itself`,
     )
-  if (json.length === 0)
-    return refused(ProtocolErrorCode.InvalidRequest, 'the batch is empty; send at least one message')
+  if (json.length === 0) return refused(ProtocolErrorCode.InvalidRequest, 'the batch is empty')
   const judged = json.map(judgeMessage)
   return {
     json,
@@ -55,11 +54,7 @@ function refused(code: number, message: string, id?: Refusal['id']): Judged {
 function judgeMessage(message: unknown): Judged {
   // Every list fits in one response, so the server never issues a cursor.
   if (isJSONRPCRequest(message) && message.method.endsWith('/list') && message.params?.cursor !== undefined)
-    return refused(
-      ProtocolErrorCode.InvalidParams,
-      'unknown cursor; send the request without a cursor',
-      message.id,
-    )
+    return refused(ProtocolErrorCode.InvalidParams, 'unknown cursor; ask without a cursor', message.id)
   if (isJSONRPCRequest(message) || isJSONRPCNotification(message) || isJSONRPCResponse(message))
     return { messages: [message], refusals: [] }
   const refusal = refusalOf(message)

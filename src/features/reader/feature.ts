@@ -12,10 +12,7 @@ const dbUrlVerb = defineVerb({
   description:
     'print the connection URL for other programs; the embedded Postgres stops ten minutes after the last program disconnects',
   options: {
-    withPassword: flag(
-      '--with-password',
-      'include the password, for programs that cannot read a password file',
-    ),
+    withPassword: flag('--with-password', 'include the password, for programs without password files'),
   },
   help: { settings: DATABASE, exits: ASKS, examples: ['psql "$(musette db-url)"'] },
   needs: 'nothing',

@@ -16,7 +16,7 @@ const SUM_HINT =
 
 const sqlVerb = defineVerb({
   name: 'sql [query]',
-  description: 'run SQL on the mirror; without [query], read SQL from standard input',
+  description: 'run SQL on the mirror; without a query, read it from standard input',
   options: {
     json: flag('--json', 'one JSON array of rows for each statement').conflicts('csv'),
     csv: flag('--csv', 'CSV with a header line, as psql writes it'),

@@ -194,7 +194,7 @@ describeWithBrowser('the page of an activity', () => {
     await scene.steer('PATCH', `activities/${RIDE.path}`, { scale_power: 1.2 })
     await syncAccount(scene.app, { name: 'default' })
     await expect.poll(() => words.textContent(), { timeout: 15_000 }).not.toBe(before)
-    await page.getByText(/The service has changed this activity (once|twice|\d+ times)/).waitFor()
+    await page.getByText(/Changed by the service (once|twice|\d+ times)/).waitFor()
     await scene.rows(
       `insert into training.activity_revisions (activity_id, observed_at, changes)
        select activity_id, now(), '{"xss": [50, 61.5], "summary_hash": ["a", "b"]}' from training.activities where path = '${RIDE.path}'`,

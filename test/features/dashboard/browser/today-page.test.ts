@@ -80,7 +80,7 @@ describeWithBrowser('the page of today', () => {
     const progress = page.getByRole('progressbar')
     await progress.waitFor()
     expect([await progress.getAttribute('value'), await progress.getAttribute('max')]).toEqual(['30', '40'])
-    await page.getByText(/30 of 40 are fetched; [\d,]+ per minute, .+ to go/).waitFor()
+    await page.getByText(/30 of 40 are fetched; [\d,]+\/min, .+ to go/).waitFor()
     await scene.rows(`update training.activities set detail_state = 'mirrored'`)
     await progress.waitFor({ state: 'detached' })
     await scene.steer('POST', 'activities', { path: 'addedlater', name: 'Added later', seconds: 600 })

@@ -25,10 +25,7 @@ export function orderOf({ sort = 'started', order }: ListState): { sort: string;
   return { sort, descending: order === undefined || order === 'desc' }
 }
 
-/**
- * Returns the changes of a state that sort by a column. Sorting by the same column again reverses the direction. Names start with A, other
- * columns with the highest value.
- */
+/** Returns the changes that sort by a column: names start with A, others with the highest value. The same column again reverses the order. */
 export function sortBy(state: ListState, sort: string): ListState {
   const now = orderOf(state)
   const descending = now.sort === sort ? !now.descending : sort !== 'name'

@@ -180,8 +180,7 @@ function Sums({ sums, state, onChange }: SumsProps) {
     sums.xss > 0 && formatNumber(sums.xss, 'XSS'),
     describeMissing(total, sums.to_fetch),
   ]
-  const text =
-    total > 0 ? words.filter(Boolean).join(' · ') : isFiltered || hidden ? 'No activity matches.' : ''
+  const text = total > 0 ? words.filter(Boolean).join(' · ') : isFiltered || hidden ? 'No activities.' : ''
   return (
     <p class="sums" role="status">
       {text || (

@@ -95,8 +95,7 @@ export function FactsList({ facts, measures, summary }: Given) {
             Fetched <Ago at={fetchedAt} />.{' '}
           </>
         )}
-        {revisions > 0 &&
-          `The service has changed this activity ${revisions === 1 ? 'once' : `${revisions} times`}. `}
+        {revisions > 0 && `Changed by the service ${revisions === 1 ? 'once' : `${revisions} times`}. `}
         {file !== null && `Uploaded from the file ${formatName(file)}. `}
         {facts.sig_manual && 'You set the signature at the service. '}
         {facts.sig_error && `Signature error from the service: ${formatName(facts.sig_error)}. `}
@@ -172,16 +171,8 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
       note`heart rate ${formatNumber(m.hrDriftPct, '%', 1, 'exceptZero')}`,
     ],
     ['Cadence', formatNumber(summary?.cad.mean, 'rpm'), note`highest ${cadence}`],
-    [
-      'FTP after this activity',
-      formatNumber(facts.sig_ftp, 'W'),
-      changeOf(facts.prev_sig_ftp, facts.sig_ftp),
-    ],
-    [
-      'Peak power after this activity',
-      formatNumber(facts.sig_pp, 'W'),
-      changeOf(facts.prev_sig_pp, facts.sig_pp),
-    ],
+    ['FTP afterwards', formatNumber(facts.sig_ftp, 'W'), changeOf(facts.prev_sig_ftp, facts.sig_ftp)],
+    ['Peak power afterwards', formatNumber(facts.sig_pp, 'W'), changeOf(facts.prev_sig_pp, facts.sig_pp)],
     [
       'Carbohydrate',
       formatNumber(facts.total_grams_carbs, 'g'),

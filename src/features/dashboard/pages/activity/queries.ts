@@ -211,10 +211,7 @@ async function findLaps(tx: Tx, input: Ids): Promise<Lap[]> {
 type RouteActivity = Record<'moving_s' | 'pct' | 'mean_power' | 'xss' | 'place' | 'trend_s', number | null> &
   Pick<ComparedPoint, 'day'> & { id: number }
 
-/**
- * Finds the activities on a route, newest first: how each one's time differs from the mean, its rank by time and, if the rides span at least
- * a year, the trend of their times in s per year.
- */
+/** Finds the activities on a route, newest first: deviation from the mean time, rank by time and, if they span a year, the yearly trend, s. */
 async function findSameRoute(tx: Tx, routeId: number | null = null): Promise<RouteActivity[]> {
   return rowsOf<RouteActivity>(tx)`
      select v.activity_id as id, v.started_at_local::date::text as day, m.moving_s, m.mean_power, v.xss,

@@ -9,10 +9,7 @@ import { rowsOf } from '../rows-of.ts'
 /** The content of the page as the browser receives it. */
 export type View = Sent<typeof findFitness>
 
-/**
- * Finds the content of the fitness page; weeks and bests are of one sport or all sports, see chooseSport. Returns undefined if the account
- * does not exist.
- */
+/** Finds the content of the fitness page; weeks and bests cover a sport, see chooseSport. Returns undefined if the account does not exist. */
 export async function findFitness(
   { store }: Pick<PagesApp, 'store'>,
   input: { accountId?: number | undefined; season?: number | undefined; sport?: string | undefined },

@@ -56,7 +56,7 @@ function Runs() {
   const view = useLive<View>('/api/runs', POLL_EVERY_MS, ({ queue_problem: problem }) =>
     problem === null
       ? undefined
-      : { text: `Not available now: ${problem}. For details, run:`, command: 'musette doctor' },
+      : { text: `Not now: ${problem}. For details, run:`, command: 'musette doctor' },
   )
   if (!view) return <Waiting />
   const several = view.accounts > 1

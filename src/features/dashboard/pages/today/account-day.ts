@@ -88,10 +88,7 @@ export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<Worko
 /** The number of runs in the last 24 hours, of runs that failed entirely or partly, and of new and changed activities. */
 type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
 
-/**
- * Counts the runs in the last 24 hours, of all accounts or of one, and the new and changed activities. Activities are counted by the change
- * feed, because the daemon fetches them without a run.
- */
+/** Counts the last 24 hours' runs, of all accounts or one, and activities by the change feed, because the daemon fetches them without a run. */
 export async function findRunsOfDay(tx: Tx, accountId?: number): Promise<RunsOfDay> {
   const isChosen = sql.raw(ofAccount(accountId))
   const [row] = await rowsOf<RunsOfDay>(tx)`

@@ -67,9 +67,7 @@ function Form({ today: { fitness, form, form_today: derived, form_trend: trend }
     <Card title="Form" name="form">
       <Value
         value={now ?? form?.freshness ?? '–'}
-        note={
-          now !== null && load !== null ? `now, with a training load of ${formatNumber(load, '', 1)}` : ''
-        }
+        note={now !== null && load !== null ? `now, training load ${formatNumber(load, '', 1)}` : ''}
       />
       <Sparkline label="Form after each ride of the last 90 days" points={trend} />
       {form && (

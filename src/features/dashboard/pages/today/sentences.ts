@@ -21,9 +21,7 @@ export function describeProgress(account: Account): string {
   const { activities, wanted, mirrored, seconds_to_go: seconds, fetched_per_minute: rate } = account
   const none = mirrored === 0 ? 'the first are being fetched' : 'none fetched in the last 5 minutes'
   const pace =
-    seconds === null || rate === null
-      ? none
-      : `${formatNumber(rate)} per minute, ${formatSpan(seconds)} to go`
+    seconds === null || rate === null ? none : `${formatNumber(rate)}/min, ${formatSpan(seconds)} to go`
   return `${formatNumber(activities - wanted)} of ${formatNumber(activities)} are fetched; ${pace}`
 }
 
