@@ -138,7 +138,7 @@ export async function openQueries({
   return {
     async *run(text, signal) {
       if (text.trim().startsWith('\\')) return yield* answer(text.trim(), signal)
-      // With `write`, Postgres runs all statements of one text in one transaction.
+      // With `write`, sends the text as a whole, so that Postgres runs all its statements in one transaction.
       for (const part of write ? [text] : splitStatements(text)) yield* runOne(part, signal)
     },
     close: () => connection.close(),

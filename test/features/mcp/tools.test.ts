@@ -175,7 +175,7 @@ get_activity | {"activity":"none"} | There is no such activity; find its key wit
 what_is_here | {"table":"rides"} | There is no table or view "rides"; there are: accounts, activities,
 find_activities | {"from":"2025-06-02","to":"2025-06-01"} | from 2025-06-02 is after to 2025-06-01; swap them.
 power_bests | {"from":"2025-06-02","to":"2024-06-01"} | from 2025-06-02 is after to 2024-06-01; swap them.
-find_activities | {"offset":3} | Offset 3 is beyond the end: fewer activities match. Ask with offset 0.
+find_activities | {"offset":3} | Offset 3 is past the end: fewer activities match. Ask with offset 0.
 find_activities | {"type":"Cyclng"} | There is no type "Cyclng"; there are: Cycling.
 power_bests | {"durations_s":[5,11,13]} | There is no best over 11, 13 s; there are: 5, 1200.
 recent_changes | {"before":999999999} | There is no change 999999999; ask without before

@@ -189,7 +189,7 @@ describe('musette sql', () => {
     expect((await sql(['select sum(power::float8) from samples'])).stderr).toBe('')
   })
 
-  it('answers \\d and \\d NAME, and suggests a command for others of psql', async () => {
+  it('answers \\d and \\d NAME, and suggests a command for other psql commands', async () => {
     const all = await sql(['--csv', '\\d'])
     expect(all.stdout).toMatch(/^training,accounts,table,/m)
     expect(all.stdout).toMatch(/^training,daily_load,view,/m)

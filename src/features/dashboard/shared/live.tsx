@@ -8,7 +8,7 @@ const MAX_PAUSE_MS = 15_000
 /** Pause of a hidden page, ms; showing the page ends the pause. */
 const HIDDEN_PAUSE_MS = 3_600_000
 
-/** Renders a response. If it returns a problem, the page also shows the problem, and the same response is passed again. */
+/** Renders a response. If the callback returns a problem, the page also shows the problem, and the next poll passes the same response again. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most pages only draw
 type OnData<T> = (data: T) => Problem | undefined | void | Promise<Problem | undefined | void>
 

@@ -37,7 +37,7 @@ const KEYS: Readonly<Record<string, readonly [x: number, y: number, factor: numb
 /** Maximum movement of a pointer for a click, px. */
 const CLICK_PX = 5
 
-/** A map on a canvas. A mouse, fingers, the wheel, keys and buttons move and zoom it. It has tiles if they are set. */
+/** A map on a canvas, with tiles if they are set, that a person moves and zooms by mouse, fingers, wheel, keys and buttons. */
 export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick, children }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
   // Undefined: shows all places at any size of the map.
@@ -197,7 +197,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
 /** Maximum length of the scale bar, px. */
 const BAR_PX = 200
 
-/** The scale bar of the middle of the map: the longest bar of 1, 2 or 5 times a power of ten. */
+/** The scale bar for the middle of the map: the longest bar of 1, 2 or 5 times a power of ten. */
 function Scale({ eye, width }: { eye: Eye; width: number }) {
   const metres = pixelMetres(eye)
   const most = Math.min(BAR_PX, width * 0.3) * metres

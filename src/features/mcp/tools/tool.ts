@@ -74,12 +74,12 @@ export function makeAnswer({ data, list, narrower, leftOut = false }: Answer): C
   return { content: [{ type: 'text', text: lines.join('\n') }], structuredContent: structured }
 }
 
-/** Makes the result of a failed call from a sentence of musette's own that says what to do. */
+/** Makes the result of a failed call; `sentence` is musette's own text and says what to do. */
 export function makeFailure(sentence: string): CallToolResult {
   return { content: [{ type: 'text', text: sentence }], isError: true }
 }
 
-/** Makes the result of a failed call whose reason may quote texts by anyone, such as row values in a Postgres error; marks it as data. */
+/** Makes the result of a failed call and marks the reason as data, because it may quote untrusted texts, such as row values in a Postgres error. */
 export function makeFailed(reason: string): CallToolResult {
   return makeFailure(['The call failed.', ...markAsData(showHidden(shortenText(reason)))].join('\n'))
 }

@@ -157,7 +157,7 @@ describeWithBrowser('the page of today', () => {
     ])
   })
 
-  it('and every other page show the rider’s day and time, not those of the browser', async () => {
+  it('shows the rider’s day and time, as every page does, and not those of the browser', async () => {
     const [day, local] = ['2 Mar 2026', '2026-03-02 01:30']
     const page = await scene.visit('/', { timezoneId: 'America/St_Johns' })
     await scene.rows(

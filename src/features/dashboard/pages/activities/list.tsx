@@ -97,7 +97,7 @@ function useArrows(body: RefObject<HTMLElement | null>, rows: Virtualizer<Window
   const wanted = useRef<number | undefined>(undefined)
   const focus = () => {
     if (wanted.current === undefined) return
-    // The header is the first row.
+    // Row 1 is the header.
     const row = body.current?.querySelector(`[aria-rowindex="${wanted.current + 2}"]`)
     const link = row?.querySelector<HTMLElement>('a')
     if (!link) return rows.scrollToIndex(wanted.current)

@@ -26,7 +26,7 @@ export const FILTER = {
   search: { type: 'string', maxLength: 200 },
   account: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
   type: { type: 'string', maxLength: 200 },
-  /** the year of the local start; `day` is also local */
+  /** year of the local start; `day` is the local day */
   year: { type: 'integer', minimum: 1, maximum: 9_999 },
   day: { type: 'string', format: 'date' },
   length: { type: 'string', enum: LENGTHS.map(({ name }) => name) },

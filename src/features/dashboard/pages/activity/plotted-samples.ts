@@ -100,7 +100,7 @@ export async function findSampleField(tx: Tx, input: { activityId: number; field
     const values = rows.map(([value]) => value)
     return values.some((value) => value !== null) ? { field: column, values } : undefined
   }
-  // Extra values are in order of time; samples without a time come first.
+  // The stored values are ordered by time, and those of samples without a time come first.
   const { rows } = await tx.client.query<{ values: Array<number | null>; before: number; plotted: number }>(
     `select "values", (select count(*)::int ${PLOTTED_SAMPLES}) as plotted,
        (select count(*)::int from training.samples s where s.activity_id = $1 and (s.t is null or s.t < a.recorded_from)) as before

@@ -65,7 +65,7 @@ const DERIVED = `(
   cross join lateral training.form_on(t.day + n, '[]', t.account_id) r
   where r.form is not null) known`
 
-/** Finds an account's loads and form at the end of each day, until today and of coming days; if no constants fit, as the service reported them. */
+/** Finds an account's loads and form on each past and coming day: derived or, if no constants fit the rides, as the service reported them. */
 async function findLoad(tx: Tx, accountId: number) {
   const derived = await findColumns(tx, { names: [...LOADS, ...AHEAD], accountId, from: DERIVED })
   const isDerived = derived.form.some((value) => value !== null)

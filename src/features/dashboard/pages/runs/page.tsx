@@ -51,7 +51,7 @@ const SCHEDULES: readonly Column<Schedule>[] = [
 
 showPage(<Runs />)
 
-/** The last runs, and the queues of coming runs. */
+/** The last runs, and the queues with the coming jobs. */
 function Runs() {
   const view = useLive<View>('/api/runs', POLL_EVERY_MS, ({ queue_problem: problem }) =>
     problem === null

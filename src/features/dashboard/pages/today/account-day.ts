@@ -52,7 +52,7 @@ export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | 
   return row
 }
 
-/** A value at an instant, s since 1970, and how many of the rider's days ago it was. */
+/** A value at an instant, s since 1970; `days_ago` counts the rider's local days. */
 type Point = { at: number; value: number; days_ago: number }
 
 /** Finds an account's form or FTP, W, after each activity of the last 90 days, oldest first. */

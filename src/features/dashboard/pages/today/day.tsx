@@ -25,8 +25,8 @@ export function Day({ today }: Props) {
   if (today.fitness === null && today.ftp_trend.length === 0)
     return (
       <p class="quiet">
-        Form, signature and workout appear here with the first training info. The daemon fetches it by itself;
-        to do it now, type <code>{today.sync_command}</code>
+        Form, signature and workout appear here with the first training info. The daemon will fetch it; to
+        fetch it now, run: <code>{today.sync_command}</code>
       </p>
     )
   return (

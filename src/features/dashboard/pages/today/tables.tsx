@@ -130,7 +130,7 @@ export function Failed({ failed, several }: { failed: readonly FailedActivity[];
         rows={failed}
       />
       <p class="quiet">
-        To do it now, type <code>{first.resync_command}</code>
+        To retry now, run: <code>{first.resync_command}</code>
       </p>
     </Section>
   )

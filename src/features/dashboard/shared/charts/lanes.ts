@@ -17,7 +17,7 @@ export type Line = {
 /** Lines that share a y scale. Lanes are stacked on one x axis, so that lines of different units do not cross. */
 export type Lane = {
   lines: readonly Line[]
-  /** the unit of all its lines; empty when unknown */
+  /** the unit of all lines; empty if unknown */
   unit: string
   height: number
   /** whether the y axis begins at zero, as for sums and powers */
