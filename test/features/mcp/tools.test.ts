@@ -107,7 +107,7 @@ describe('the MCP tools', () => {
       })
   })
 
-  it("run a query in the rider's time zone", async () => {
+  it('run a query in the time zone of the rider', async () => {
     const sql = `select current_date = (select min(day) from today) as today, '2025-06-03T03:30Z'::timestamptz as instant`
     const run = async (client: Client) => (await callTool(client, 'run_query', { sql })).data.rows
     const scene = await openScene()
@@ -179,7 +179,7 @@ find_activities | {"offset":3} | Offset 3 is past the end: fewer activities matc
 find_activities | {"type":"Cyclng"} | There is no type "Cyclng"; there are: Cycling.
 power_bests | {"durations_s":[5,11,13]} | There is no best over 11, 13 s; there are: 5, 1200.
 recent_changes | {"before":999999999} | There is no change 999999999; ask without before
-recent_changes | {"kind":"activity.chnged"} | There is no change of the kind "activity.chnged"; there are: activity.new`)
+recent_changes | {"kind":"activity.chnged"} | There is no change of kind "activity.chnged"; there are: activity.new`)
 
   it('fails with a reason and never returns an empty answer', async () => {
     for (const [tool = '', input = '', sentence = ''] of CALLS) {

@@ -139,7 +139,7 @@ describe('/mcp', () => {
     expect(await ask(`${address}/login`, { method: 'POST', headers })).not.toMatchObject({ status: 200 })
   })
 
-  it("still answers after an upgrade has replaced the program's files", async () => {
+  it('still answers after an upgrade has replaced the files of the program', async () => {
     const folder = await openTempDir('replaced')
     onTestFinished(() => folder.close())
     const dist = join(folder.path, 'dist')

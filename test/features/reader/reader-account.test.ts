@@ -66,7 +66,7 @@ describe('a reader limited to one account', () => {
       )
     ).map(({ call }) => `${call}`),
   ]
-  it("sees only its own rows in every table and view, and its database's identity", async () => {
+  it('sees only its own rows in every table and view, and the identity of its database', async () => {
     for (const [query, found] of [
       ['select name from activities', { name: 'mine-ride' }],
       ['select power from samples', { power: 100 }],
@@ -149,7 +149,7 @@ describe('a reader limited to one account', () => {
     expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
   })
 
-  it("can be created during the daemon's writes, without a deadlock", async () => {
+  it('can be created during writes of the daemon, without a deadlock', async () => {
     const writer = await connect(database.url)
     onTestFinished(() => writer.end())
     await writer.query(

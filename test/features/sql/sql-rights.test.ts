@@ -49,7 +49,7 @@ const HARMFUL = (file: string) => [
 ]
 
 describe('musette sql without --write', () => {
-  it.each(HARMFUL('FILE'))("refuses a superuser's statement: %s", async (statement) => {
+  it.each(HARMFUL('FILE'))('refuses to a superuser: %s', async (statement) => {
     const { code, stdout, stderr } = await sql([statement.replace('FILE', written())])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/permission denied|must be superuser|add --write/)
@@ -66,7 +66,7 @@ describe('musette sql without --write', () => {
     expect((await sql(['--csv', '--write', notes])).stdout).toBe('note\nmine\n')
   })
 
-  it("has the owner's rights if --write is added", async () => {
+  it('has the rights of the owner with --write', async () => {
     expect(await sql(['--write', "select pg_read_file('PG_VERSION')"])).toMatchObject({ code: 0 })
   })
 

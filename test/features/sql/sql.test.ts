@@ -161,7 +161,7 @@ describe('musette sql', () => {
     expect(await queryOnce(database.url, 'select count(*)::int as n from kept')).toEqual([{ n: 2 }])
   })
 
-  it("shows the line of an error, a caret and Postgres's hint, as psql does", async () => {
+  it('shows the line of an error, a caret and the hint of Postgres, as psql does', async () => {
     const { code, stderr } = await sql(["select 1;\nselect 2,\n\t  nam, 'ü' from activities"])
     expect(code).toBe(2)
     expect(stderr).toBe(
