@@ -205,7 +205,7 @@ describe('the login that reads for a visitor', () => {
     },
   )
 
-  it('does not exist while the server is down, and starts nothing twice', async () => {
+  it('throws while the server is down, and starts no query twice', async () => {
     const { read, warnings } = await open('postgres://musette:secret@127.0.0.1:1/none')
     await expect(read()).rejects.toThrow(TransientError)
     expect(warnings()).toEqual([])

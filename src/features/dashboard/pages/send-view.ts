@@ -52,7 +52,7 @@ export function addView<
     const view = await find(Object.assign({}, request.params, request.query) as Given<P, Q>, headers)
     if (view === undefined) return reply.code(404).send({ error: 'not found in the mirror' })
     const body = JSON.stringify(view)
-    // Weak, because the compressed and the plain response share the ETag.
+    // A weak ETag, because compressed and plain responses share it.
     const etag = `W/"${createHash('sha256').update(body).digest('base64url')}"`
     reply.header('etag', etag).header('vary', 'accept-encoding')
     if (headers['if-none-match'] === etag) return reply.code(304).send()

@@ -7,7 +7,7 @@ type Json<T> = T extends Date
       ? { readonly [Key in keyof T]: Json<T[Key]> }
       : T
 
-/** The type that a query's result has in the browser. */
+/** The type of a query's result in the browser. */
 export type Sent<Query extends (...input: never[]) => unknown> = Json<NonNullable<Awaited<ReturnType<Query>>>>
 
 /** Maximum number of account names on a page. Nobody reads more; other accounts open by number. */

@@ -10,7 +10,7 @@ describeWithBrowser('the fitness page', () => {
   const chart = (page: Page, name: RegExp) => page.getByRole('application', { name })
   const one = async (text: string) => (await scene.rows(text))[0] ?? {}
 
-  it('plots all the years in light and dark, and prints on white without controls', async () => {
+  it('plots the whole history in light and dark, and prints on white without controls', async () => {
     const page = await scene.visit('/fitness', { colorScheme: 'light' })
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
