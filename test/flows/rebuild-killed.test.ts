@@ -60,7 +60,7 @@ describe('a rebuild', () => {
     await four.close()
     expect(await stopping).toMatchObject({
       code: 130,
-      stderr: expect.stringContaining('run it again to go on from here'),
+      stderr: expect.stringContaining('run it again to continue'),
     })
     expect(await through()).toBe(40)
     const one = await hold([45])

@@ -64,9 +64,7 @@ describe('a moved file', () => {
     const [again = ''] = filesIn(rig.dir)
     expect(await readFile(join(rig.dir, again))).toEqual(Buffer.concat([bytes, more]))
     const said = rig.warnings()
-    expect(said).toEqual([
-      expect.stringMatching(/^anna\/2026\/ride\.fit was written to after it was imported/),
-    ])
+    expect(said).toEqual([expect.stringMatching(/^anna\/2026\/ride\.fit was written to after its import/)])
   })
 
   it('stays if it is not written to within an hour, or was replaced', async () => {

@@ -128,7 +128,7 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
       expect(refused).toMatchObject({ code: 2, stdout: '' })
       const plan = await musette('migrate --plan')
       const [, command = ''] = /first run: (npm install .*)\n/.exec(plan.stdout) ?? []
-      expect(refused.stderr).toContain(`not here; first run: ${command}\n`)
+      expect(refused.stderr).toContain(`not installed; first run: ${command}\n`)
       expect((await musette('status')).stderr).toContain(`run: MUSETTE_DATA_DIR='${dataDir}' musette migrate`)
       await expectOld()
       await promisify(execFile)('sh', ['-c', command], {
