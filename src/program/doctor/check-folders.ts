@@ -50,9 +50,10 @@ async function moveFindings(dir: string, device: number): Promise<Finding[]> {
   // The try of an event says why no file can be made.
   const disk = await closeAfter(await openFolder(dir), probeDisk).catch(() => undefined)
   if (!disk || (disk.isExclusive && disk.hasLinks)) return findings
-  const lacks = `dependable hard links${disk.ignoresCase ? ' that ignores case' : ''}; files are moved by renaming`
-  if (disk.isExclusive) return [...findings, ok(`${dir} is on a file system without ${lacks}`)]
-  const found = `the file system of ${dir} may overwrite a file by another of its name, so uploaded files stay in it`
+  const traits = `has no dependable hard links${disk.ignoresCase ? ' and ignores case' : ''}`
+  if (disk.isExclusive)
+    return [...findings, ok(`the file system of ${dir} ${traits}, so files are renamed into place`)]
+  const found = `the file system of ${dir} may overwrite a file of the same name, so uploaded files stay in the folder`
   return [...findings, problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep')]
 }
 

@@ -6,7 +6,7 @@ import { findIdentity } from '../../core/store/database-facts.ts'
 import { FEATURES } from '../../features/index.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { redisCliAddress } from '../../kit/redis/redis-url.ts'
-import { formatBytes } from '../../kit/text.ts'
+import { countOf, formatBytes } from '../../kit/text.ts'
 import { remedyOf } from '../app/remedy.ts'
 import { loadCatalog } from '../frame/feature-jobs.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
@@ -38,16 +38,16 @@ function queueFindings({ counts, paused, schedules }: QueueFacts): Finding[] {
   const found = `${sum('waiting')} jobs wait, ${sum('active')} run, ${sum('delayed')} are for later`
   const findings: Finding[] = []
   for (const queue of paused) {
-    const stopped = `the queue "${queue}" is paused, so nothing is mirrored; a daemon that runs resumes it within five minutes`
+    const stopped = `the queue "${queue}" is paused, so nothing is mirrored; a running daemon resumes it within five minutes`
     findings.push(warning(stopped, 'musette start'))
   }
   const right = schedules.wanted - schedules.wrong.length
   if (schedules.wrong.length > 0) {
-    const missing = `${right} of ${schedules.wanted} schedules are as they should be; a daemon that runs mends that within five minutes`
+    const missing = `${right} of ${schedules.wanted} schedules are correct; a running daemon repairs the others within five minutes`
     findings.push(warning(missing, 'musette start'))
   }
   if (sum('failed') > 0) {
-    findings.push(warning(`${sum('failed')} jobs of the last week have failed for good`, 'musette status'))
+    findings.push(warning(`${countOf(sum('failed'), 'job', 'jobs')} failed this week`, 'musette status'))
   }
   return [ok(`${found}; ${right} of ${schedules.wanted} schedules`), ...findings]
 }

@@ -117,9 +117,9 @@ describe('the drop folder', () => {
   })
 
   it.for([
-    ['exfat-fuse, which has no links', 'without dependable hard links that ignores case'],
-    ['sshfs, whose links have inodes of their own', 'without dependable hard links'],
-  ] as const)('on %s is said to lack what moves use', async ([kind, lacks], { skip }) => {
+    ['exfat-fuse, which has no links', 'has no dependable hard links and ignores case'],
+    ['sshfs, whose links have inodes of their own', 'has no dependable hard links'],
+  ] as const)('on %s is reported without dependable links', async ([kind, lacks], { skip }) => {
     const why = whyNoDisk(kind)
     skip(why !== undefined, why)
     const disk = await openForTest(openDisk(kind))
@@ -127,7 +127,7 @@ describe('the drop folder', () => {
       configOf({ MUSETTE_DROP_DIR: disk.path }),
       probed({ noticed: true }),
     )
-    const found = `${disk.path} is on a file system ${lacks}; files are moved by renaming`
+    const found = `the file system of ${disk.path} ${lacks}, so files are renamed into place`
     expect(findings).toMatchObject([{ state: 'ok', found }, { state: 'ok' }])
   })
 
