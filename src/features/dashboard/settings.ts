@@ -21,7 +21,7 @@ export const dashboardSettings = defineSettings({
   variables: {
     MUSETTE_MAP_TILES: mapTiles
       .optional()
-      .describe('URL of the map tiles behind routes and the map; default: no tiles'),
+      .describe('the URL of the map tiles behind routes and the map; default: no tiles'),
   },
   fromFile: ['MUSETTE_MAP_TILES'],
   read: (value) => ({ mapTiles: value.MUSETTE_MAP_TILES }),

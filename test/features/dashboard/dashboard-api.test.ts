@@ -74,7 +74,7 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
     expect([page.status, await page.text()]).toEqual([404, expect.stringMatching(/<h1[^>]*>No such page</)])
     for (const of of ['999', '0', 'abc', '99999999999', '%3Cscript%3E']) {
       const answer = await get(`/activities/${of}`, { accept: 'text/html' })
-      const none = expect.stringContaining('There is no activity of that number')
+      const none = expect.stringContaining('The mirror has no activity with this number')
       expect([of, answer.status, await answer.text()]).toEqual([of, 404, none])
     }
     const answer = await get('/nowhere')
