@@ -11,14 +11,14 @@ export type Binaries = { packageDir: string; postgres: string; initdb: string; l
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64']
 
-/** The last package of each earlier major version that every platform has. They are prereleases, so npm does not find them by the major version alone. */
+/** The last package of each earlier major version that every platform has. These packages are prereleases, so npm does not find them by the major version alone. */
 export const EARLIER: Readonly<Record<string, string>> = {
   15: '15.18.0-beta.17',
   16: '16.14.0-beta.17',
   17: '17.10.0-beta.17',
 }
 
-/** Reads where the programs of an earlier major version are: in the data directory or beside this program. `command` installs them into the data directory. */
+/** Reads where an earlier major version's programs are: in the data directory or beside this program. `command` installs the programs into the data directory. */
 export function readEarlierPackage(dataDir: string, major: string) {
   const version = EARLIER[major]
   if (version === undefined) return undefined

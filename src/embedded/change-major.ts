@@ -24,9 +24,9 @@ import { startServer, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
 import { detectRunAs, removeOwnDirectory } from './run-as.ts'
 
-/** The new files while they are filled. Under this name they may be removed at any time; under `READY` they are complete. */
+/** Name of the new files while data is copied into them. Under this name the files may be removed at any time; under `READY` they are complete. */
 const NEXT = 'postgres.next'
-/** A copy of the control file that the old server left, in the new files. The original changes if a server runs on the old files again. */
+/** This copy of the old server's control file lies among the new files. It differs from the original if a server has run on the old files again. */
 const SOURCE = 'musette.source'
 const CONTROL = 'global/pg_control'
 const KEPT = /^postgres\.old-\d+$/
@@ -57,10 +57,10 @@ async function readMajorChange(dataDir: string) {
 
 /**
  * Upgrades the files of an earlier major version in `dataDir`: runs the old server on them, lets `copy` fill a new server beside it, then
- * swaps the names. A kill at any moment leaves the old or the new files complete, see settleChange. A plan only runs `copy` with the old
- * server, if its programs are installed. Returns undefined if there is nothing to upgrade. Throws ConfigError `embedded_programs`,
- * `embedded_kept`, `embedded_mounted`, TransientError `embedded_room`, `embedded_in_use`, and the errors of the servers and of `copy`; the
- * old files are then unchanged.
+ * swaps the names. If the process is killed at any moment, the old or the new files are complete, see settleChange. A plan only runs `copy`
+ * with the old server, if its programs are installed. Returns undefined if there is nothing to upgrade. Throws ConfigError
+ * `embedded_programs`, `embedded_kept`, `embedded_mounted`, TransientError `embedded_room`, `embedded_in_use`, and the errors of the servers
+ * and of `copy`; the old files are then unchanged.
  */
 export async function changeMajor<T>(
   deps: { log: Logger; signal: AbortSignal },

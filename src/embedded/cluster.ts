@@ -16,9 +16,9 @@ export const READY = 'postgres.ready'
 export const MAJOR_VERSION = '18'
 
 /**
- * Prepares the database's files in `<dataDir>/postgres` and writes the settings. Creates missing files with initdb, first under another
- * name, so that a crash leaves no incomplete files. Returns whether the files are new. Throws ConfigError `embedded_version`, and the errors
- * of explainEnd.
+ * Prepares the database's files in `<dataDir>/postgres` and writes the settings. Creates missing files with initdb, first under another name,
+ * so that a crash leaves no incomplete files. Returns whether the files are new. Throws ConfigError `embedded_version`, and explainEnd's
+ * errors.
  */
 export async function prepareCluster(tools: Tools, input: { dataDir: string; password: string }) {
   const cluster = join(input.dataDir, 'postgres')
@@ -48,14 +48,14 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
   return true
 }
 
-/** Reports whether `dataDir` has the files of a database, of any version. */
+/** Reports whether `dataDir` has a database's files, of any version. */
 export async function hasCluster(dataDir: string): Promise<boolean> {
   for (const name of ['postgres', READY])
     if ((await stat(join(dataDir, name)).catch(orMissing)) !== undefined) return true
   return false
 }
 
-/** Creates the files of an empty database in `directory` and removes what is there. Throws the errors of explainEnd. */
+/** Creates the files of an empty database in `directory` and removes what is there. Throws explainEnd's errors. */
 export async function createCluster(
   tools: Tools,
   { dataDir, directory, password }: { dataDir: string; directory: string; password: string },
@@ -125,7 +125,7 @@ function passwordStatement(password: string): string {
   return `ALTER ROLE ${USER} PASSWORD '${password}'`
 }
 
-/** Runs statements in single-user mode, without connections. Throws the errors of explainEnd. */
+/** Runs statements in single-user mode, without connections. Throws explainEnd's errors. */
 async function runSingleUser(
   tools: Tools,
   { dataDir, directory }: { dataDir: string; directory: string },

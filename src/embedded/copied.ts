@@ -5,16 +5,16 @@ import { openFolder } from '../kit/folders/folder.ts'
 import { parseIfJson } from '../kit/json.ts'
 import { closeAfter } from '../kit/release-stack.ts'
 
-/** The file in a data directory with its own inode and creation time; a copy of the file has different ones. */
+/** The file in a data directory that contains its own inode and creation time. A copy of the file has another inode and creation time. */
 const FILE = 'postgres.origin'
 
-/** The creation time is 0 if the file system does not report it. */
+/** The creation time is 0 if the file system does not report one. */
 type Origin = { inode: string; born: string }
 
 /**
- * Calls `onCopy` if `dataDir` is a copy of another data directory, and records that it is now its own. In a copy, the file has both another
- * inode and another creation time than it says. One of them alone proves nothing: some file systems assign new inodes at each mount, and
- * some report no creation time. The device number changes when a machine or a container restarts.
+ * Calls `onCopy` if `dataDir` is a copy of another data directory, and records that it is now its own. In a copy, the file's inode and
+ * creation time both differ from the recorded values. A single difference proves nothing, because some file systems assign new inodes at each
+ * mount, and some report no creation time. The device number changes when a machine or a container restarts.
  */
 export async function followCopy(dataDir: string, onCopy: () => Promise<void>): Promise<void> {
   const file = await closeAfter(await openFolder(dataDir), async (folder) => {

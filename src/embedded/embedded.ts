@@ -41,7 +41,7 @@ const DIRECTORY_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ELOOP
 const CHECK_EVERY_MS = 50
 /** The usual time in which a server that another process starts is ready, ms; after that, the disk may be full. */
 const START_MS = 5 * SECOND
-/** When a person is first told about a recovering server, and how often after that, ms. */
+/** How long a server recovers before a person is told, and the interval of further messages, ms. */
 const REPORT_AFTER_MS = 2 * SECOND
 const REPORT_EVERY_MS = 10 * SECOND
 

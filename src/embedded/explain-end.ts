@@ -4,12 +4,12 @@ import { readRoom } from '../kit/files.ts'
 import { quoteShell } from '../kit/text.ts'
 import { asTooManyFiles } from './run-as.ts'
 
-/** How a program of Postgres ended, and the end of its output. */
+/** How a Postgres program ended, and the last part of its output. */
 export type Ended = { how: string; output: string }
 
 const NO_ROOM = /No space left on device|Disk quota exceeded/
 const PERMISSIONS = /data directory "(.*)" has invalid permissions/
-/** Errors that only another copy of the files can solve. For some of them Postgres suggests initdb, which would leave an empty database. */
+/** Errors that only another copy of the files can solve. For some of these errors Postgres suggests initdb, which would leave an empty database. */
 const DAMAGED =
   /pg_control|could not find the database system|(?:WAL )?directory "pg_wal|valid checkpoint record|is not a valid data directory|incompatible with server|(?:file|directory) "(?:global|base)\b.*(?:No such file|read \d)/
 
@@ -31,7 +31,7 @@ export async function explainEnd(
   return new TransientError('embedded_start_failed', `${what} (${how}): ${cause}`)
 }
 
-/** Makes the error for files that are no complete database; the program adds the command that restores one. */
+/** Makes the error for files that are not a complete database. The program adds the command that restores a backup. */
 export function damaged(cluster: string, cause: string): ConfigError {
   return new ConfigError('embedded_damaged', `the database in ${cluster} is damaged: ${cause}`)
 }
@@ -46,7 +46,7 @@ export function causeIn(output: string): string | undefined {
   return line === undefined ? undefined : errorLine(line.trim(), 300)
 }
 
-/** Disk space that the server needs to start, bytes: it writes its WAL in files of 16 MB and creates the next file in advance. */
+/** Disk space that the server needs to start, bytes: the server writes its WAL in files of 16 MB and creates the next file in advance. */
 const NEEDED_BYTES = 32 * 1024 * 1024
 
 /**

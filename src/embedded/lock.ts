@@ -12,7 +12,7 @@ import { readBoot, readProcess } from './processes.ts'
 
 /** A lock on a data directory, for one process at a time. */
 export type Lock = {
-  /** the open file with the lock; a program that inherits it keeps the lock until it ends. Undefined without a kernel lock */
+  /** the open file with the lock; a program that inherits the file keeps the lock until the program ends. Undefined without a kernel lock */
   fd: number | undefined
   release(): Promise<void>
 }

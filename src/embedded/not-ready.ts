@@ -9,9 +9,9 @@ import { readPostmasterPid, readProcess, readServerProcesses, signalServer } fro
 
 /** The SQLSTATE of a server that is starting, recovering from a crash, or stopping. */
 export const RECOVERING = '57P03'
-/** How long to wait before looking for a stopped process, ms: a server that its owner starts or stops changes its state soon. */
+/** How long to wait before looking for a suspended process, ms, because a server that is starting or stopping changes its state soon. */
 const LOOK_AFTER_MS = 2 * SECOND
-/** How long to wait for a connection or for the start of a server, ms: enough on a slow disk, except for a recovery. A command reports it within ten seconds. */
+/** How long to wait for a connection or for the start of a server, ms: enough on a slow disk, except for a recovery. A command reports the wait within ten seconds. */
 const ANSWER_WITHIN_MS = 8 * SECOND
 /** How long to wait for the recovery after a crash, or for the creation of the files on a slow disk, ms. */
 const WORK_WITHIN_MS = 10 * MINUTE
@@ -19,7 +19,7 @@ const WORK_WITHIN_MS = 10 * MINUTE
 /** `refusal`: the error code of the last connection attempt, undefined before the first; `waitedMs`: how long the server has not answered. */
 type Silence = { dataDir: string; refusal: string | undefined; waitedMs: number }
 
-/** Returns the error for a server that runs or is being started but does not answer; undefined while waiting may help. */
+/** Returns the error for a server that runs or is being started but does not answer; undefined as long as waiting may help. */
 export async function readNotReady(silence: Silence): Promise<TransientError | undefined> {
   if (silence.waitedMs < LOOK_AFTER_MS) return undefined
   const stopped = await readStopped(silence.dataDir)
@@ -74,7 +74,7 @@ async function readServer(dataDir: string) {
   return { running, pid: running.find((each) => each === postmaster) }
 }
 
-/** Reads which processes of the server, or its owner that starts it, were stopped by a signal; waiting does not continue them. */
+/** Returns the processes that a signal has suspended (SIGSTOP), among the server's processes and the musette process that owns the server. They stay suspended until they get SIGCONT, so waiting does not help. */
 async function readStopped(dataDir: string): Promise<number[]> {
   const { running } = await readServer(dataDir)
   const owner = await readLockHolder(dataDir)

@@ -17,9 +17,9 @@ export type Server = Awaited<ReturnType<typeof startServer>>
 type Launch = Tools & { dataDir: string; port: number; name?: string; settings?: string[] }
 
 const LOG_LIMIT_BYTES = 5 * 1024 * 1024
-/** How often the size of the log is checked, ms: each failed login of any user of the machine writes two lines, which can be hundreds a second. */
+/** How often the size of the log is checked, ms: each failed login by any user of the machine writes two lines, which can be hundreds of lines a second. */
 const LOG_CHECK_EVERY_MS = 5 * SECOND
-/** How long a fast shutdown may take, ms: it first writes everything in memory to disk, which takes a while on a slow disk. */
+/** How long a fast shutdown may take, ms: the server first writes its changed memory to the disk, which takes a while on a slow disk. */
 const FAST_MS = 30 * SECOND
 const IMMEDIATE_MS = 5 * SECOND
 
@@ -31,8 +31,8 @@ const IMMEDIATE_MS = 5 * SECOND
 const OWN_MEMORY_KIB = 512 * 1024
 const ADDRESS_SPACE_KIB = 1024 * 1024
 /**
- * A lower limit of the system is kept. The limit of private memory excludes the stack, which must be able to grow, because otherwise the
- * kernel kills the process. macOS enforces neither limit.
+ * A lower limit that the system sets is kept. The limit of private memory excludes the stack, which must be able to grow, because otherwise
+ * the kernel kills the process. macOS enforces neither limit.
  */
 const LIMITS = `{ ulimit -d ${OWN_MEMORY_KIB}; ulimit -v ${ADDRESS_SPACE_KIB}; } 2>/dev/null; exec "$@"`
 const WITHIN_MEMORY = process.platform === 'linux' ? ['/bin/sh', '-c', LIMITS, 'sh'] : []

@@ -8,8 +8,8 @@ import { SECOND, sleep } from '../kit/time.ts'
 const run = promisify(execFile)
 
 /**
- * Reads the state of a living process, one letter of ps (T if a signal has stopped it), and its start time, which distinguishes it from a
- * later process with the same number. Returns undefined if there is no such process.
+ * Reads a living process's state, one letter of ps (T if a signal has suspended the process), and its start time, which distinguishes the
+ * process from a later one with the same number. Returns undefined if there is no such process.
  */
 export async function readProcess(pid: number): Promise<{ state: string; startedAt: string } | undefined> {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined

@@ -7,7 +7,7 @@ import { type Binaries, unavailable } from './binaries.ts'
 
 /**
  * How Postgres programs are run: `prefix` is put before the command, `owner` owns the files, and with `switchUser` the program runs as that
- * user. The programs inherit `lockFd`, so that the lock on the data directory lasts until the last of them has ended.
+ * user. The programs inherit `lockFd`, so that the lock on the data directory lasts until the last program has ended.
  */
 export type RunAs = {
   lockFd?: number | undefined
@@ -29,8 +29,8 @@ const SERVER_USERS = ['postgres', '_postgres', 'nobody']
 const AS_NOBODY = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--']
 
 /**
- * Finds out, by running the program, which user can enter both the programs' folder and `dataDir`. An ordinary user runs the server as
- * itself. Root runs it as the owner of the database, so that the owner can continue with it; otherwise as `postgres` or `nobody`; or, if
+ * Finds out, by running the program, which user can enter both the programs' folder and `dataDir`. An ordinary user runs the server under that
+ * same user. Root runs it as the owner of the database, so that the owner can continue with it; otherwise as `postgres` or `nobody`; or, if
  * those cannot enter the folders, as itself in a user namespace. Throws ConfigError `embedded_unavailable` if the programs do not run here,
  * and `embedded_unreachable` if no user works.
  */

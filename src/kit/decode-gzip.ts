@@ -1,12 +1,12 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 
-/** Maximum number of bytes that gzip makes of one byte. */
+/** Maximum number of bytes to which gzip expands one byte. */
 const GZIP_RATIO = 1_032
 /** Minimum and maximum size of the decode buffer, whatever size the gzip trailer states, bytes. */
 const [MIN_AT_ONCE, MAX_AT_ONCE] = [64 * 1024, 64 * 1024 * 1024]
 
-/** Decodes gzip outside the main thread, up to `maxBytes`. Throws the Node errors `ERR_BUFFER_TOO_LARGE` for more, `Z_…` for damaged bytes. */
+/** Decodes gzip outside the main thread, up to `maxBytes`. Throws Node's error `ERR_BUFFER_TOO_LARGE` if the content is larger, and `Z_…` if the bytes are damaged. */
 export async function decodeGzip(gzipped: Buffer, maxBytes: number): Promise<Buffer> {
   return promisify(gunzip)(gzipped, {
     maxOutputLength: maxBytes,

@@ -2,8 +2,8 @@ import { dirname } from 'node:path'
 import { quoteShell, toLine } from './text.ts'
 
 /**
- * The base class of the errors of musette. Code decides by class and by `code`, which is stable, never by `message`. `message` is for
- * people and ends with the next command if a person can fix the problem.
+ * The base class of musette's errors. Code decides by class and by `code`, which is stable, never by `message`. `message` is for people and
+ * ends with the next command if a person can fix the problem.
  */
 export class MusetteError extends Error {
   override readonly name: string = 'MusetteError'
@@ -63,7 +63,7 @@ export class UnexpectedResponseError extends MusetteError {
   override readonly name = 'UnexpectedResponseError'
 }
 
-/** Returns the code of an error: that of musette, of Node (`ECONNRESET`), the SQLSTATE of Postgres, or `unexpected`. */
+/** Returns an error's code: musette's code, Node's code (`ECONNRESET`), the SQLSTATE from Postgres, or `unexpected`. */
 export function errorCode(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string') {
     return error.code
@@ -71,16 +71,16 @@ export function errorCode(error: unknown): string {
   return 'unexpected'
 }
 
-/** Error codes of an outage of the service, and of work that waits for its end. */
+/** Error codes of a service outage, and of work that waits for the end of an outage. */
 const SERVICE_DOWN =
   /^(connect_failed|connection_lost|certificate_refused|http2_only|proxy_failed|timeout|cut_answer|server_error|refresh_pending|rider_pending)$/
 
-/** Reports whether an error belongs to an outage of the service, which its client logs once. */
+/** Reports whether an error belongs to a service outage. The service's client logs each outage once. */
 export function isServiceDown(error: unknown): boolean {
   return SERVICE_DOWN.test(errorCode(error))
 }
 
-/** Reports whether a write failed at the limit of the disk, the quota or the file size. */
+/** Reports whether a write failed because the disk or the quota is full or the file reached its maximum size. */
 export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(error))
 }
@@ -90,7 +90,7 @@ const NO_ROOM: Readonly<Record<string, string>> = {
   EDQUOT: 'disk quota exceeded',
 }
 
-/** Returns the error for a verb that could not write a file because the disk or the quota is full; undefined for other errors. */
+/** Returns the error for a verb that could not write a file because the disk or the quota is full. Returns undefined for other errors. */
 export function asDiskFull(error: unknown, folder?: string): TransientError | undefined {
   const what = NO_ROOM[errorCode(error)]
   if (what === undefined) return undefined
@@ -107,7 +107,7 @@ export function isTooManyFiles(error: unknown): boolean {
 }
 
 const UNKNOWN_AUTHORITY = ['is signed by an unknown authority', 'name its file in AUTHORITY'] as const
-/** What is wrong with a certificate, and what fixes it, by error code of Node. */
+/** By Node's error code: what is wrong with a certificate, and how a person fixes it. */
 const CERTIFICATE_FAULTS: Readonly<Record<string, readonly [fault: string, mend: string]>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: ['is for another host name', 'use its host name in ADDRESS'],
   CERT_HAS_EXPIRED: ['has expired', 'renew it, or check the clock of this machine'],
@@ -115,8 +115,8 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, readonly [fault: string, mend:
 }
 
 /**
- * Describes why a certificate was not accepted and what fixes it; undefined for other errors. `address`: the setting that names the server.
- * `authority`: the setting that names the certificate file of an authority.
+ * Describes why a certificate was not accepted and how a person fixes it. Returns undefined for other errors. `address`: the setting that
+ * names the server. `authority`: the setting that names the certificate file of an authority.
  */
 export function describeCertificate(error: unknown, whose: string, address: string, authority: string) {
   const code = errorCode(error)
@@ -142,12 +142,12 @@ export function isAbort(error: unknown, signal?: AbortSignal): boolean {
 export const ACCOUNT_NAMES =
   'an account name is letters, digits, - and _, at most 63 of them, starts with a letter or a digit, and is neither "done" nor "failed"'
 
-/** Reports whether a name is a valid account name. It is also the name of a folder (`<drop>/<account>/`) and part of commands. */
+/** Reports whether a name is a valid account name. An account name is also the name of a folder (`<drop>/<account>/`) and part of commands. */
 export function isAccountName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,62}$/i.test(name) && !['done', 'failed'].includes(name)
 }
 
-/** Verbs that take the account as an argument. The others have the option `--account`. */
+/** Verbs that take the account as an argument. All other verbs have the option `--account`. */
 const BY_ARGUMENT: readonly string[] = ['login', 'logout', 'sync', 'accounts set']
 
 /** Formats the command line of a verb for an account, for messages, without the account if it is `default`. `words` are quoted for a shell. */
@@ -167,13 +167,13 @@ export function connectReason(error: unknown): string {
 }
 
 /**
- * Error codes of a server, network or host name that is not available yet, and SQLSTATEs of a Postgres that starts or stops. ENOENT is not
- * among them: it only counts for the file of a socket, see isNotUpYet.
+ * Error codes of a server, network or host name that is not available yet, and SQLSTATEs of a Postgres that starts or stops. ENOENT is not in
+ * the list, because it counts only for a socket file, see isNotUpYet.
  */
 const NOT_UP_YET =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ENOTFOUND|EAI_AGAIN|E(HOST|NET)(DOWN|UNREACH)|ETIMEDOUT|57P0[123])$/
 
-/** Messages of the drivers of Postgres and Redis if the other side closes the connection at once, as a proxy does without a server. */
+/** Messages of the Postgres and Redis drivers if the other side closes the connection at once, as a proxy without a server does. */
 const CLOSED_AT_ONCE: ReadonlySet<string> = new Set([
   'Connection terminated unexpectedly',
   'Connection is closed.',

@@ -20,7 +20,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
 
 /**
  * Reads how much space the disk of a folder has left for this user: bytes, and number of files (Infinity if the file system has no limit).
- * Undefined if the disk reports no size, as some network shares do; that does not mean it is full.
+ * Undefined if the disk reports no size, as some network shares do; a disk without a size is not full.
  */
 export async function readRoom(folder: string): Promise<{ bytes: number; files: number } | undefined> {
   const { blocks, bavail, bsize, files, ffree } = await statfs(folder)

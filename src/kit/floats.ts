@@ -4,7 +4,7 @@ export function hasValue(values: Float64Array, count: number): boolean {
   return false
 }
 
-/** Halfway between the largest float4 and the next power of two. From here on, rounding gives infinity. */
+/** Halfway between the largest float4 and the next power of two. This number and larger ones round to infinity. */
 export const FLOAT4_LIMIT = 2 ** 128 - 2 ** 103
 
 /** Reports whether a number is finite as a float4; false for NaN. */
@@ -12,7 +12,7 @@ export function fitsFloat4(value: number): boolean {
   return Math.abs(value) < FLOAT4_LIMIT
 }
 
-/** Parses a decimal number in JSON syntax, also with a plus sign or without digits on one side of the point; NaN for any other text. */
+/** Parses a decimal number in JSON syntax, also with a plus sign or without digits on one side of the point. Returns NaN for any other string. */
 export function parseDecimal(text: string): number {
   return /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text) ? Number(text) : Number.NaN
 }
@@ -26,7 +26,7 @@ export function fitsTimestamp(ms: number): boolean {
   return ms >= FIRST_MS && ms <= LAST_MS
 }
 
-/** Reports whether a latitude and a longitude, degrees, are a place. 0, 0 is not, because devices write it without a position. */
+/** Reports whether a latitude and a longitude, in degrees, are a place. 0, 0 is not a place, because devices write 0, 0 if they have no position. */
 export function isPosition(lat: number, lng: number): boolean {
   return Math.abs(lat) <= 90 && Math.abs(lng) <= 180 && (lat !== 0 || lng !== 0)
 }

@@ -14,9 +14,9 @@ const LOOPBACK = 'localhost,127.0.0.1,[::1]'
 const TUNNEL_REFUSED = 'the proxy refused a tunnel to this address'
 
 /**
- * Makes a pool of connections that open at first use: direct ones, or tunnels through the proxies. Without a proxy for https, the one for
- * http serves both. If a proxy refuses a tunnel for plain http, the request is sent to the proxy itself. `connectMs`: timeout of a
- * connection or a tunnel, ms. Requests throw TransientError `proxy_failed` with the address of the proxy, without its password.
+ * Makes a pool of connections that open at first use: direct ones, or tunnels through the proxies. Without a proxy for https, the proxy for
+ * http serves both. If a proxy refuses a tunnel for plain http, the request is sent to the proxy itself. `connectMs`: timeout of a connection
+ * or a tunnel, ms. Requests throw TransientError `proxy_failed` with the address of the proxy, without its password.
  */
 export function makeAgent(proxies: Proxies | undefined, options: { connectMs: number; pipelining?: number }) {
   watchAnswerHeads()

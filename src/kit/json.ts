@@ -5,13 +5,13 @@ const MAX_LEVELS = 100
 /** Maximum number of fields: the largest objects of an API have some hundreds. */
 const MAX_FIELDS = 50_000
 
-/** Maximum number of values in a text: a list of 50,000 activities has half a million. An object of three bytes takes 60 in memory. */
+/** Maximum number of values in a JSON document: a list of 50,000 activities has half a million. An object of three bytes takes 60 in memory. */
 const MAX_VALUES = 2_000_000
-/** Maximum size of a text, bytes: a list of 50,000 activities of 300 bytes is 15 MB. Plain samples are larger, but the scanner reads them. */
+/** Maximum size of a JSON document, bytes: a list of 50,000 activities of 300 bytes is 15 MB. Plain samples are larger, but the scanner reads them. */
 export const MAX_TEXT_BYTES = 16_000_000
 const [QUOTE, COMMA, BACKSLASH, LIST, OBJECT] = [0x22, 0x2c, 0x5c, 0x5b, 0x7b] as const
 
-/** Returns why a JSON text in UTF-8 must not be parsed, such as `has more than 2000000 values`; undefined if it may be. */
+/** Returns why a JSON document in UTF-8 must not be parsed, such as `has more than 2000000 values`. Returns undefined if it may be parsed. */
 export function excessOfText(json: Buffer): string | undefined {
   if (json.length <= MAX_VALUES) return undefined
   if (json.length > MAX_TEXT_BYTES) return 'has more than 16 MB beside plain samples'

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 
 export type LogOnce = ReturnType<typeof makeLogOnce>
 
-/** Maximum number of problems in memory. Beyond it the oldest is forgotten, so that changing keys cause no leak. */
+/** Maximum number of problems in memory. Beyond this number the oldest problem is forgotten, so that changing keys cause no leak. */
 const MAX_KEPT = 1_000
 
 /** Makes a logger for recurring problems: each is logged once, then counted, and logged again when it changes or ends. */

@@ -6,7 +6,7 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.includes(host.replace(/[[\]]/g, '').toLowerCase())
 }
 
-/** Reports whether others can read the traffic to a URL: plain http to another machine. Throws TypeError if the text is not a URL. */
+/** Reports whether others can read the traffic to a URL: plain http to another machine. Throws TypeError if the string is not a URL. */
 export function isPlainHttp(address: string): boolean {
   const { protocol, hostname } = new URL(address)
   return protocol !== 'https:' && !isLoopback(hostname)

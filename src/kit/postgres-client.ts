@@ -35,7 +35,7 @@ const FIXED = `('DateStyle', 'ISO, MDY'), ('IntervalStyle', 'postgres'), ('extra
 const OF_OUR_OWN = `('TimeZone', 'UTC'), ('synchronous_commit', 'local'), ('statement_timeout', '0'), ('transaction_timeout', '0'),
   ('lock_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')`
 
-/** Makes the statement that sets pairs of name and value. It skips names that this version of Postgres does not know. */
+/** Makes the statement that sets pairs of name and value. The statement skips names that this version of Postgres does not know. */
 const setAll = (
   pairs: string,
 ) => `SELECT set_config(name, value, false) FROM (VALUES ${pairs}) AS ours (name, value)
@@ -45,9 +45,9 @@ const setAll = (
 const SESSION = `pid || ' ' || extract(epoch FROM backend_start)`
 
 /**
- * The first statements of every connection, sent as one text. With the default search_path `"$user", public`, another role of the server
- * could create a function there that fits a call better than the one of Postgres, and it would run with our rights. With the default
- * isolation of the server, a transaction could wait for others or be read-only.
+ * The first statements of every connection, sent as one query. With the default search_path `"$user", public`, another role of the server
+ * could create a function there that fits a call better than the one of Postgres, and it would run with our rights. With the default isolation
+ * of the server, a transaction could wait for others or be read-only.
  */
 const firstSettings = (pairs: string) =>
   `SET search_path = pg_catalog, pg_temp; BEGIN ISOLATION LEVEL READ COMMITTED; ${setAll(pairs)}; COMMIT;
@@ -66,7 +66,7 @@ type FirstAnswer = Pick<PostgresClient, 'session' | 'server' | 'isReadOnlyRole'>
 const IS_DEAD = `WITH found AS (SELECT pid, CASE WHEN state = 'active' THEN coalesce(wait_event_type = 'Client', false)
     WHEN state LIKE 'idle%' THEN true END AS dead FROM pg_stat_activity WHERE ${SESSION} = $1)
   SELECT dead FROM found`
-/** Terminates such a session, which frees its locks. */
+/** Terminates a session that has lost its client, which frees the session's locks. */
 const END_IF_DEAD = IS_DEAD.replace(
   'SELECT dead',
   'SELECT dead, CASE WHEN dead THEN pg_terminate_backend(pid) END',
@@ -74,9 +74,9 @@ const END_IF_DEAD = IS_DEAD.replace(
 
 /** How long a running statement may be silent before its session is checked, ms. An idle connection is checked after a quarter of that. */
 const SILENT_MS = 20 * SECOND
-/** A silent connection ends after this multiple of SILENT_MS if the server could not be asked. */
+/** A silent connection ends after this multiple of SILENT_MS if the check of its session cannot reach the server. */
 const GIVE_UP_AFTER = 30
-/** How long the server may take to answer that check, ms. */
+/** How long the server may take to answer the check of a session, ms. */
 const ANSWER_WITHIN_MS = 10 * SECOND
 /** How long a server may take to accept a connection, and then to send its first answer, ms. */
 const CONNECT_WITHIN_MS = 15 * SECOND
@@ -101,12 +101,12 @@ const ACCEPTS_CLIENT: ReadonlySet<unknown> = new Set(['authenticationOk', 'ready
 export type ClientConfig = pg.ClientConfig & {
   /** for statements from a person or another program: timeouts and time zone of login and URL apply, and nothing else is sent */
   typed?: boolean
-  /** whether it is of no use at a server that is only read; a standby is refused by all that are neither `typed` nor `onlyReads` */
+  /** whether the connection is useless on a read-only server; a client that is neither `typed` nor `onlyReads` refuses a standby */
   onlyWrites?: boolean
   onlyReads?: boolean | undefined
-  /** refuses a session of another user than the URL's, as a pooler with a user of its own opens */
+  /** refuses a session whose user is not the URL's user, because a pooler may open sessions as its own user */
   onlyAsUser?: boolean | undefined
-  /** how long it may be silent before it is looked after, for tests, ms */
+  /** how long the connection may be silent before the client checks it, for tests, ms */
   silentMs?: number | undefined
   /** replaces LIFE_MS in tests */
   lifeMs?: number
@@ -127,7 +127,7 @@ export class PostgresClient extends pg.Client {
   declare readonly readyForQuery: boolean
   declare readonly _activeQuery: unknown
   declare readonly connectionParameters: object
-  /** identifies its session; undefined before the first answer of the server, null if the server does not tell */
+  /** identifies the connection's session; undefined before the first answer of the server, null if the server does not tell */
   session: string | null | undefined
   /** address and port of the server as the server knows them, which a proxy may hide; null for a socket */
   server: string | null | undefined

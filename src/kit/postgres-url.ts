@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type pg from 'pg'
 
-/** Values of sslmode: those of libpq, and `no-verify` of Node programs. */
+/** Values of sslmode: libpq's values, and `no-verify`, which Node programs use. */
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 /** Parameters of a connection URL that name files. */
@@ -11,7 +11,7 @@ const FILES = ['sslrootcert', 'sslcert', 'sslkey']
 /** Value of sslrootcert for the authorities that the system trusts. */
 const SYSTEM = 'system'
 
-/** Returns what is wrong with the TLS parameters of a connection URL, as a predicate for a sentence about the URL; undefined if nothing is. */
+/** Returns what is wrong with the TLS parameters of a connection URL, as a predicate for a sentence about the URL. Returns undefined if nothing is wrong. */
 export function tlsProblemOf(url: string): string | undefined {
   const parameters = new URL(url).searchParams
   const mode = parameters.get('sslmode')
@@ -58,7 +58,7 @@ export function acceptPlain(client: pg.Client): void {
   }
 }
 
-/** The parts of the connection of the driver that a second attempt needs. */
+/** The parts of the driver's connection that a second attempt needs. */
 type Connection = {
   emit(event: string, ...values: unknown[]): boolean
   connect(port: number, host: string): void
@@ -66,7 +66,7 @@ type Connection = {
   ssl: unknown
 }
 
-/** Reports whether an error of the driver means that the server offers no TLS. It has no code. */
+/** Reports whether the driver's error means that the server offers no TLS. This error has no code, so its message decides. */
 export function isWithoutTls(error: unknown): boolean {
   return error instanceof Error && error.message === 'The server does not support SSL connections'
 }
@@ -91,7 +91,7 @@ const FITS: ReadonlyMap<string, string> = new Map([
   ['prefer-standby', 'true'],
 ])
 
-/** The parts of a connection URL as libpq splits it. No part contains a character that ends it. */
+/** The parts into which libpq splits a connection URL. No part contains the character that ends the part. */
 const PARTS =
   /^(postgres(?:ql)?:\/\/)([^@/?#]*@)?([^@/?#]*)(?:\/([^@?#]*))?(?:\?(\w+=[^#&]*(?:&\w+=[^#&]*)*))?$/i
 const HOST = /^(\[[\da-f:.]+\]|[^:[\]]*)(?::(\d*))?$/i
@@ -122,7 +122,7 @@ export function normalizePostgresUrl(text: string): string | undefined {
   return `${scheme}${login}localhost/${encodeURIComponent(database)}?${parameters}`.replaceAll('+', '%20')
 }
 
-/** Reads the hosts of a normalized URL, each with its own URL, and the SQL condition for a host; undefined without a choice. */
+/** Reads the hosts of a normalized URL, each with its own URL, and the SQL condition for a host; undefined if the URL gives no choice of hosts. */
 export function readHosts(text: string) {
   if (!/[?&](?:target_session_attrs|host)=/.test(text)) return undefined
   const { searchParams, hostname, port } = new URL(text)

@@ -12,8 +12,8 @@ export const VERSION: string = JSON.parse(readFileSync(join(PROGRAM_FOLDER, 'pac
 const BUILT = pathToFileURL(join(PROGRAM_FOLDER, 'dist/')).href
 
 /**
- * Replaces positions in dist/ by those in src/ in a text with stack traces, such as an error or a log line. Reads the source maps only
- * then: Node would read all of them at every start of the program.
+ * Replaces positions in dist/ with positions in src/ in an error or a log line with stack traces. Reads the source maps only if needed,
+ * because Node would read all of them at every start of the program.
  */
 export function nameSourceLines(text: string): string {
   if (!text.includes(BUILT)) return text

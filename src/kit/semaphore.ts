@@ -17,8 +17,8 @@ export async function withHold<T>(work: (hold: Hold) => Promise<T>): Promise<T> 
 export type Semaphore = <T>(units: number, work: () => Promise<T>) => Promise<T>
 
 /**
- * Makes a semaphore over `total` units (bytes, or places). Work starts in the order of the calls, when its units and those of the running
- * work fit into the total. Work with more units than the total runs alone.
+ * Makes a semaphore over `total` units (bytes, or places). Work starts in the order of the calls, once its units and the running work's units
+ * fit into the total. Work with more units than the total runs alone.
  */
 export function makeSemaphore(total: number): Semaphore {
   const waiting: Array<{ units: number; begin: () => void }> = []
@@ -44,7 +44,7 @@ export function makeSemaphore(total: number): Semaphore {
   }
 }
 
-/** Runs `work` for each item in order, `atOnce` concurrently. After an error it starts no more, and throws when the others ended. */
+/** Runs `work` for each item in order, `atOnce` concurrently. After an error, starts no further work, and throws the error once the running work has ended. */
 export async function eachAtOnce<T>(items: Iterable<T>, atOnce: number, work: (item: T) => Promise<void>) {
   // If one worker throws, a generator ends for all workers; the iterator of an array does not.
   const queue = passOn(items)

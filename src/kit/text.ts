@@ -1,7 +1,7 @@
 /** Maximum number of UTF-8 bytes per 16-bit unit of a string. */
 export const BYTES_A_CHARACTER = 3
 
-/** Control characters that JSON does not escape, and signs that nobody sees or that turn the direction of reading. */
+/** Control characters that JSON does not escape, and invisible characters and characters that change the reading direction. */
 const UNESCAPED =
   '\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb'
 const HIDES = new RegExp(`[${UNESCAPED}]`, 'g')
@@ -10,14 +10,14 @@ const CONTROL = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f${UNESCAPED}]`, 'g')
 const ESCAPE_OR_CONTROL = new RegExp(`\\\\(u[0-9a-f]{4}|.)|[${UNESCAPED}]`, 'gi')
 
 /**
- * Escapes control characters as psql does, `\x1B`, `\r`, `\u009B`, and invisible signs, so that no text can control a terminal or turn its
- * lines. Tabs and line breaks stay.
+ * Escapes control characters as psql does, `\x1B`, `\r`, `\u009B`, and invisible characters, so that no string can control a terminal or
+ * reverse its lines. Tabs and line breaks stay.
  */
 export function nameControls(text: string): string {
   return text.replace(CONTROL, nameControl)
 }
 
-/** Escapes control characters in the strings of a JSON text as nameControls does. Only tabs and line breaks stay. */
+/** Escapes control characters in the strings of a JSON document as nameControls does. Only tabs and line breaks stay. */
 export function nameControlsInJson(json: string): string {
   return json.replace(ESCAPE_OR_CONTROL, (found) => {
     const text = found.startsWith('\\') ? (JSON.parse(`"${found}"`) as string) : found
@@ -26,7 +26,7 @@ export function nameControlsInJson(json: string): string {
   })
 }
 
-/** Escapes the control characters and invisible signs that JSON allows unescaped, because a terminal obeys them. */
+/** Escapes the control characters and invisible characters that JSON allows unescaped, because a terminal obeys them. */
 export function escapeDelete(json: string): string {
   return json.replace(HIDES, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
@@ -38,33 +38,33 @@ function nameControl(character: string): string {
   return code < 0x80 ? `\\x${digits.padStart(2, '0')}` : `\\u${digits.padStart(4, '0')}`
 }
 
-/** Maximum length of a value in an example, characters: enough to recognise it, and short enough for a log line or a table cell. */
+/** Maximum length of a value in an example, characters: enough to recognise the value, and short enough for a log line or a table cell. */
 export const EXAMPLE_CHARACTERS = 100
 
-/** Cuts a text to at most `limit` characters without splitting one. A cut text ends with an ellipsis. */
+/** Cuts a string to at most `limit` characters without splitting a character. A cut string ends with an ellipsis. */
 export function shorten(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
 
 /**
- * What nobody sees or what turns the direction of reading, unpaired surrogates and private characters; not the joiners in words and emoji
- * beyond ASCII, and not what chooses between a sign and its emoji.
+ * Invisible characters, characters that change the reading direction, unpaired surrogates and private-use characters. Excluded are the joiners
+ * in words and emoji beyond ASCII, and the selectors between a character and its emoji.
  */
 const INVISIBLE =
   /(?!\ufe0e|\ufe0f|(?<=[^ -~])[\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Default_Ignorable_Code_Point}]/gu
 
-/** Puts a text on one line of at most `limit` characters, without anything that is not seen. */
+/** Puts a string on one line of at most `limit` characters, without invisible characters. */
 export function toLine(text: string, limit = 2_000): string {
   const line = text.replace(/[\s\p{Cc}]+/gu, ' ').replace(INVISIBLE, '')
   return shorten(line.trim(), limit)
 }
 
-/** Quotes a text of others in a sentence of ours, which introduces it: on one line, and no sign in it ends the quotation. */
+/** Quotes foreign text inside a sentence that introduces the quotation. The result is one line, and no character of the text can end the quotation. */
 export function quoteText(text: string, limit = EXAMPLE_CHARACTERS): string {
   return `"${toLine(text, limit).replace(/["\u201c-\u201f\u2033\u275d\u275e\u301d-\u301f\uff02]/g, "'")}"`
 }
 
-/** Names a path or a file of others: as it is when it is one plain word, else as quoteText does. */
+/** Names a foreign path or file: unchanged if the name is one plain word, otherwise quoted by quoteText. */
 export function quoteName(text: string): string {
   return /^[\w@%+=,./-]{1,200}$/.test(text) ? text : quoteText(text, 200)
 }
@@ -89,7 +89,7 @@ export function countOf(count: number, one: string, many: string): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`
 }
 
-/** Quotes a text for CSV (RFC 4180) if needed. */
+/** Quotes a string for CSV (RFC 4180) if needed. */
 export function quoteCsv(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
@@ -106,11 +106,11 @@ export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
 }
 
-/** What stands in place of a secret. */
+/** The placeholder for a secret. */
 export const HIDDEN = '(hidden)'
 
-/** Hides user, password and query of a URL: services take tokens in each of them. */
+/** Hides a URL's user, password and query, because services accept tokens in each of them. */
 export function hideUrlSecrets(text: string): string {
-  // By the text: a URL of several hosts is none for URL, and what stands raw in a password must not be shown either.
+  // Edits the string, because URL cannot parse several hosts, and unescaped characters of a password must not be shown either.
   return text.replace(/:\/\/.*@/s, `://${HIDDEN}@`).replace(/(:\/\/[^?#]*\?)[^#]*/s, `$1${HIDDEN}`)
 }

@@ -8,7 +8,7 @@ export const DAY = 24 * HOUR
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY }
 
-/** Parses a duration such as `90s`, `15m`, `1h`, `1d` or `250ms` to ms; undefined for any other text. */
+/** Parses a duration such as `90s`, `15m`, `1h`, `1d` or `250ms` to ms; undefined for any other string. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())
   if (!match) return undefined
@@ -43,7 +43,7 @@ export function formatMoment(moment: Date): string {
   return `${moment.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** Waits at most `ms` for work, and returns whether it ended in time. Throws its error if it failed in time; ignores a later error. */
+/** Waits at most `ms` for work, and returns whether the work ended in time. Throws the work's error if the work failed in time. Ignores a later error. */
 export async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {
@@ -57,7 +57,7 @@ export async function within(work: Promise<unknown>, ms: number): Promise<boolea
   }
 }
 
-/** Waits for a promise that several callers share. If the signal aborts, throws its reason; the others keep waiting. */
+/** Waits for a promise that several callers share. If the signal aborts, throws the signal's reason; the other callers keep waiting. */
 export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return shared
   signal.throwIfAborted()
@@ -84,7 +84,7 @@ export function joinSignals(outer: ReadonlyArray<AbortSignal | undefined>, ms?: 
   const signals = outer.filter((signal) => signal !== undefined)
   const follow = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
   const timer = ms === undefined ? undefined : setTimeout(() => controller.abort(over), ms)
-  // Many may listen at once, and each removes its listener. Node also takes 0 as no limit, but fetch of undici fails with it.
+  // Many callers may listen at once, and each caller removes its listener. Node also takes 0 as no limit, but fetch of undici fails with it.
   setMaxListeners(Number.POSITIVE_INFINITY, controller.signal, ...signals)
   for (const signal of signals) signal.addEventListener('abort', follow, { once: true })
   if (signals.some(({ aborted }) => aborted)) follow()

@@ -26,7 +26,7 @@ export type WorldOptions = {
   /** clients in addition to the public client and the demo application */
   clients?: readonly RegisteredClient[]
   now?: () => Date
-  /** makes answers contain only what the document says; called once for each kind of deviation of a client */
+  /** makes answers contain only what the service document defines; called once for each kind of a client's deviation */
   strict?: ((deviation: string) => void) | undefined
 }
 
@@ -99,7 +99,7 @@ export function findWorkout(world: World, path: string): Workout | undefined {
 
 const count = z.number().int().positive()
 
-/** Settings of the sandbox's behaviour (PATCH /_sandbox/settings). Times are in ms unless named otherwise. */
+/** Settings of the sandbox's behaviour (PATCH /_sandbox/settings). Times are in ms unless noted otherwise. */
 export const settingsSchema = z.strictObject({
   /** how many of the newest activities the list keeps; null for all */
   list_cap: count.nullable().default(null),
@@ -121,7 +121,7 @@ export const settingsSchema = z.strictObject({
   latency_ms: z.number().int().nonnegative().default(0),
   /** whether power and distance are texts in every tenth sample */
   number_texts: z.boolean().default(false),
-  /** the fields of entries in the workout lists: those of the document, those of published captures (no `last_modified`), or both */
+  /** the fields of entries in the workout lists: the service document's fields, the fields of published captures (no `last_modified`), or both */
   workout_dialect: z.enum(['both', 'document', 'capture']).default('both'),
   /** the type of the workout of the day; `auto` follows the day of the week */
   wotd_type: z.enum(['auto', 'None', 'Forecast', 'Scheduled']).default('auto'),

@@ -22,7 +22,7 @@ export type DroppedFile = {
   sizeBytes: number
   /** when the file last changed; it may be years ago */
   changedAt: Date
-  /** since when the file has not changed or moved */
+  /** when the file last changed or moved */
   restingSince: Date
 }
 

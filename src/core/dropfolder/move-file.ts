@@ -90,7 +90,7 @@ async function moveInto(
   })
 }
 
-/** Appends the whole text or nothing: a full disk must not leave an empty or partial text. */
+/** Appends the whole text or nothing, because a full disk must not leave an empty or incomplete file. */
 async function appendText(folder: Folder, name: Buffer, text: string): Promise<void> {
   const file = await folder.create(name, 0o644, TEXT_FLAGS).catch((error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error

@@ -101,7 +101,7 @@ export function makeSeenFiles({ restMs }: { restMs: number }) {
       }
     },
     hasUnmoved: () => [...entries.values()].some((entry) => entry.now.state === 'unmoved'),
-    /** Returns since when a file has not changed or moved, as far as the disk and this process know. */
+    /** Returns the time of a file's last change or move, as far as the disk and this process know. */
     restingSince: (found: Found) => entries.get(found.key)?.sinceMs ?? Number.POSITIVE_INFINITY,
     /** Returns when a file last changed: by this process's clock if it saw the change, otherwise by the disk's. */
     changedAt: (found: Found) => entries.get(found.key)?.changedMs ?? Number.POSITIVE_INFINITY,

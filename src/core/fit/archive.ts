@@ -43,14 +43,14 @@ export function mostUnpacked(packedBytes: number, { fileBytes, ratio }: DropLimi
   return Math.min(fileBytes, Math.max(RATIO_COUNTS_FROM_BYTES, packedBytes * ratio))
 }
 
-/** The reason why a file cannot be unpacked. `unready`: it may become readable, because it may still be being written. */
+/** The reason why a file cannot be unpacked. `unready`: a program may still be writing the file, so it may become readable. */
 export type Fault =
   | { verdict: 'unready'; code: string; reason: string }
   | { verdict: 'refused'; code: string; reason: string }
 
 const MAGIC = { gzip: [0x1f, 0x8b], zip: [0x50, 0x4b] } as const
 
-/** Reports whether bytes are a zip archive or gzip, by the first two bytes, because names are not reliable. */
+/** Reports by the first two bytes whether bytes are a zip archive or gzip, because file names are not reliable. */
 export function isFormat(format: keyof typeof MAGIC, [first, second]: Uint8Array): boolean {
   const magic = MAGIC[format]
   return first === magic[0] && (second === undefined || second === magic[1])

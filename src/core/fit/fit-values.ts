@@ -2,7 +2,7 @@ import type { DeveloperField, Field, FitMessage } from './fit-walker.ts'
 import { FIRST_ABSOLUTE_TIME, FIT_EPOCH_S } from './profile.ts'
 import { MESSAGES, type ProfileField } from './profile-fields.ts'
 
-/** The value of a field. Texts, integers beyond 2^53 and timestamps (ISO 8601, UTC) are strings. Missing values in a list are null. */
+/** A field's value. Text, integers beyond 2^53 and timestamps (ISO 8601, UTC) are strings. Missing values in a list are null. */
 export type FitValue = number | string | readonly (number | string | null)[]
 export type FitFields = Readonly<Record<string, FitValue>>
 

@@ -32,7 +32,7 @@ export type PartReader<Part> = {
 export const HEADER_SIZES: readonly number[] = [12, 14]
 const MIN_HEADER = 12
 const CRC_BYTES = 2
-/** Bytes that only the checksum needs are read in pieces of this size. */
+/** Size of the pieces in which bytes are read that only the checksum needs, bytes. */
 const PIECE_BYTES = 64 * 1_024
 /** Maximum number of chained parts. A device chains a few; a small file with a million empty parts would block the process for seconds. */
 const MAX_PARTS = 500

@@ -1,7 +1,7 @@
 import { type FitFields, firstOf } from './fit-values.ts'
 import { FIRST_ABSOLUTE_TIME } from './profile.ts'
 
-/** Unit of event times, in parts of a second, and after how many seconds they start again at zero. */
+/** Event times count this many units a second, and start again at zero after this many seconds. */
 const TICKS_A_SECOND = 1_024
 const ROLLOVER_S = 0x400000
 const BITS_12 = 0xfff
@@ -12,7 +12,7 @@ const MAX_STEPS = 20
 const MAX_RATES = 2_000_000
 
 /**
- * Makes a reader of `hr` messages (FIT SDK, "HR messages"). Straps that store beats, for example in water, send them later. The first
+ * Makes a reader of `hr` messages (FIT SDK, "HR messages"). Straps that store beats, for example in water, send the beats later. The first
  * message anchors an event in time; later messages hold only events, of 12 bits each.
  */
 export function beatsReader() {

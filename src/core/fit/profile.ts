@@ -22,7 +22,7 @@ export const DEVELOPMENT = 255
 
 /** Start of FIT time, seconds since 1970: 31 December 1989, UTC. */
 export const FIT_EPOCH_S = 631_065_600
-/** Below this, a FIT time counts seconds since the device was switched on, so it gives no date. */
+/** A FIT time below this number counts seconds since the device was switched on, so it gives no date. */
 export const FIRST_ABSOLUTE_TIME = 0x10000000
 /** The FIT time that means no time. */
 export const NO_TIME = 0xffffffff

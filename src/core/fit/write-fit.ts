@@ -26,8 +26,8 @@ const PROTOCOL_VERSION = 0x20
 const MAX_KINDS = 16
 
 /**
- * Encodes messages as a FIT file: header, messages, checksum. A definition precedes each message whose fields differ from the last message
- * of its number. Texts are UTF-8 with a final zero byte, at most 254 bytes. Throws RangeError for more than 16 message numbers.
+ * Encodes messages as a FIT file: header, messages, checksum. A definition precedes each message whose fields differ from the last message of
+ * its number. Strings are UTF-8 with a final zero byte, at most 254 bytes. Throws RangeError for more than 16 message numbers.
  */
 export function encodeFit(messages: readonly Message[]): Uint8Array {
   const numbers: number[] = []

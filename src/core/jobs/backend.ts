@@ -79,7 +79,7 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
 
 /** How long Redis may be silent after a command before the connection is replaced, ms: commands of a worker block for 10 s. */
 const SILENT_MS = 30 * SECOND
-/** How long an idle worker waits, s. Postgres loses notifications only with the connection, which is then reopened. */
+/** How long an idle worker waits for a notification before it polls its queue, s. On Postgres the wait may be long, because notifications are lost only if the connection fails, and the worker then reconnects. */
 const WAIT_S = { redis: 5, postgres: 60 }
 
 /** Makes the backend. Its queues and workers open the connections. On Postgres the tables must exist. */

@@ -115,7 +115,7 @@ export async function resumeQueues(deps: { queues: Queues; log: Logger }): Promi
   }
 }
 
-/** Fetches the names of the paused queues. Throws the errors of the backend. */
+/** Fetches the names of the paused queues. Throws the backend's errors. */
 export async function fetchPaused(deps: { queues: Queues }): Promise<QueueName[]> {
   const paused = await Promise.all(QUEUE_NAMES.map((name) => deps.queues[name].isPaused()))
   return QUEUE_NAMES.filter((_name, index) => paused[index])

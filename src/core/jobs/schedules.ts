@@ -45,7 +45,7 @@ export async function reconcileSchedules(
   if (counts.made + counts.removed > 0) deps.log.info(counts, 'jobs: updated the schedules')
 }
 
-/** Fetches the schedules in the queue, by id. Throws the errors of the backend. */
+/** Fetches the schedules in the queue, by id. Throws the backend's errors. */
 export async function fetchSchedules(queue: JobQueue): Promise<Map<string, FoundSchedule>> {
   const found = new Map<string, FoundSchedule>()
   const count = await queue.getJobSchedulersCount()
@@ -57,7 +57,7 @@ export async function fetchSchedules(queue: JobQueue): Promise<Map<string, Found
   return found
 }
 
-/** Fetches verdicts on schedules that are not fine, by id, and ids of schedules to remove. Throws the errors of the backend. */
+/** Fetches verdicts on schedules that are not fine, by id, and ids of schedules to remove. Throws the backend's errors. */
 async function compareSchedules(
   { queues, catalog }: { queues: Queues; catalog: Catalog },
   accounts: readonly number[],

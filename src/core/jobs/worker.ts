@@ -55,7 +55,7 @@ type WorkerInput = Readonly<{
   backoff?: Backoff | undefined
 }>
 
-/** Opens the worker of one queue. It starts no job before `run`. Throws the errors of the backend if it is unreachable. */
+/** Opens the worker of one queue. It starts no job before `run`. Throws the backend's errors if it is unreachable. */
 export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
   const running = new Set<AbortSignal>()
   const halted = new AbortController()

@@ -21,7 +21,7 @@ import type { Tx } from '../store/store.ts'
 import type { TrainingInfoRow } from '../store/training-info-rows.ts'
 import type { MirrorDeps } from './mirror.ts'
 
-/** Backoff after an unusable response: retries go on, but rarely, because the service may correct it at any time. */
+/** Backoff after an unusable response. Rare retries continue without end, because the service may correct the response at any time. */
 const FAILURE_BACKOFF: Backoff = { firstMs: 5 * MINUTE, maxMs: 1 * DAY, factor: 3 }
 /** Consecutive items that fail with a TransientError before an outage of the service is suspected. */
 export const OUTAGE_AFTER = 5

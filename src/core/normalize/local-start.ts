@@ -7,7 +7,7 @@ import type { Drift } from '../service/wire/lenient.ts'
 import type { Place } from '../store/activities/activity-changes.ts'
 import type { ZoneChange, ZoneFacts } from '../store/activities/zone-rows.ts'
 
-/** Maximum time between two activities for one to give the other its time zone. */
+/** Maximum time between two activities if one activity's time zone is used for the other. */
 const NEAREST_WITHIN_MS = 30 * 24 * 3_600 * SECOND
 
 type LocalStart = {
@@ -19,8 +19,8 @@ type LocalStart = {
 }
 
 /**
- * Converts a start to the local time of the rider, as far as one response tells it: in the zone that the service sent or, if that is plain
- * UTC, in the zone of the first position. Otherwise it is UTC, marked `unknown`. The instant is always the one of the service.
+ * Converts a start to the rider's local time, as far as one response contains it: in the zone that the service sent or, if that is plain UTC,
+ * in the zone of the first position. Otherwise the local time is UTC, marked `unknown`. The instant is always the service's.
  */
 export function normalizeLocalStart(start: Moment, place?: Place): LocalStart {
   const { instant: startedAt, timezone, local } = start
@@ -203,7 +203,7 @@ const SHORT_ZONES: ReadonlySet<string> = new Set([...ALSO_ZONES, 'PRC', 'ROC', '
 const WALL_CLOCK = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/
 /** Maximum year: Postgres cannot read years of five digits in the formats that we send. */
 const MAX_YEAR = 9_999
-/** Not used for formatting. Without a locale luxon reads the one of the system, which takes 10 ms. */
+/** Not used for formatting. Without a locale, luxon reads the system's locale, which takes 10 ms. */
 const LOCALE = 'en-US'
 /** Names that luxon resolves to the zone of this machine, which the service cannot know. */
 const OWN_ZONES: ReadonlySet<string> = new Set(['local', 'system', 'default'])
@@ -242,7 +242,7 @@ const PLAIN_UTC = /^(?:etc\/)?(?:utc|uct|gmt|gmt[+-]?0|zulu|universal|greenwich)
 
 /**
  * Computes local time minus UTC in a time zone at an instant (ms since 1970), s. The zone is an IANA name, an offset or an abbreviation.
- * Undefined for any other text, or if the local year does not fit a column.
+ * Undefined for any other string, or if the local year does not fit a column.
  */
 export function offsetSecondsAt(timezone: string, instant: number): number | undefined {
   const zone = zoneOf(timezone, undefined)

@@ -9,7 +9,7 @@ const WEIGHTED_WINDOW_S = 30
 const MIN_MOVING_MPS = 0.5
 /** Maximum speed, m/s. A faster step is a jump of the recorded distance. */
 const MAX_MPS = 50
-/** How long a distance may fall or jump before it is taken to have restarted, s. */
+/** How long a distance may fall or jump before the distance is considered restarted, s. */
 const MAX_OFF_S = 10
 /** Width of a cadence step, and the limit of a plausible cadence, rpm. */
 const [CADENCE_STEP, MAX_CADENCE] = [5, 250] as const
@@ -64,7 +64,7 @@ export function measureEffort(recorded: Recorded) {
   }
 }
 
-/** Divides two numbers; null if one is unknown or the divisor is not positive. */
+/** Divides two numbers. Returns null if a number is unknown or the divisor is not positive. */
 function ratio(dividend: number | null, divisor: number | null): number | null {
   return dividend === null || divisor === null || !(divisor > 0) ? null : dividend / divisor
 }

@@ -4,7 +4,7 @@ import type { Samples } from '../store/samples/encode-samples.ts'
 
 /** Distance between two points of a track, m. Positions of a rider who stands still stay closer together and add no points. */
 const STEP_M = 50
-/** Positions further apart than this are a jump and the path between them is unknown, m. Tunnels are shorter. */
+/** Maximum distance between consecutive positions, m. The path across a longer jump is unknown. Tunnels are shorter. */
 const MAX_GAP_M = 1_000
 /** Two points this close that are passed in the same direction are on the same route, m. Between buildings, GPS errs by half of that. */
 const NEAR_M = 60

@@ -28,10 +28,10 @@ import { badShape, parseJsonObject } from './service-errors.ts'
 import { parseActivityList } from './wire/wire-activity.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
-/** State of an account's login in this process; concurrent calls share one refresh through it. */
+/** State of an account's login in this process, through which concurrent calls share one refresh. */
 export type LoginState = {
   account: LoginAccount
-  /** share of the token's life after which it is refreshed, see refreshAfter */
+  /** share of the token's life after which the token is refreshed, see refreshAfter */
   refreshAfter: number
   /** an access token that the service rejected with 401 */
   refused?: string | undefined
@@ -44,16 +44,16 @@ export type LoginState = {
   lastRead?: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
 }
 
-/** How long requests for activities share one read of the vault, ms: it costs a query and a file. */
+/** How long requests for activities share one read of the vault, ms. Each read costs a query and a file. */
 export const SHARED_READ_MS = SECOND
 
 /**
- * Returns the share of a token's life after which it is refreshed. It is random, so that accounts do not refresh together; the remaining days
- * give an outage of the service time to end.
+ * Returns the share of a token's life after which it is refreshed. The share is random, so that accounts do not refresh together. The
+ * remaining days give a service outage time to end.
  */
 export const refreshAfter = (random: () => number) => 0.5 + 0.1 * random()
 
-/** A request that needs a token, and a request to another endpoint that shows whether that endpoint rejects the token too. */
+/** A request that needs a token, and a request to a second endpoint, which shows whether the second endpoint rejects the token too. */
 type TokenCall<T> = {
   send: (accessToken: string) => Promise<T>
   sendElsewhere: (accessToken: string) => Promise<unknown>
@@ -62,7 +62,7 @@ type TokenCall<T> = {
 /** Tokens for a request. Only a `brandNew` pair is certainly current; a pair that another process stored may be outdated too. */
 type Held = { held: Credentials; brandNew: boolean }
 
-/** Outcome of a request, and its tokens. `unauthorized` without the request itself if checking the rider already failed with 401. */
+/** Outcome of a request, and its tokens. `unauthorized` if the request failed with 401, or if checking the rider failed with 401 before the request. */
 type Sent<T> =
   | { kind: 'done'; result: T }
   | { kind: 'missing'; error: unknown }

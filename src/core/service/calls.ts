@@ -14,7 +14,7 @@ const READ_BACKOFF: Backoff = { firstMs: 1 * SECOND, maxMs: 10 * SECOND, factor:
 /** Maximum pause of other calls after a 503, ms: its Retry-After is a hint, not a limit. */
 const MAX_OUTAGE_PAUSE_MS = 60 * SECOND
 
-/** Sends one request once the pacer allows it, and returns a response with status 200 to 299. Throws the errors of statusError. */
+/** Sends one request once the pacer allows it, and returns a response with status 200 to 299. Throws statusError's errors. */
 export async function callOnce(
   deps: CallDeps,
   input: { request: ServiceRequest; queue: string },
@@ -34,7 +34,7 @@ export async function callOnce(
   throw error
 }
 
-/** Pauses every call to the origin after a 429, or a 503 with a Retry-After. */
+/** Pauses every call to the origin after a 429, or after a 503 with a Retry-After header. */
 export function applyRetryAfter(
   deps: Pick<CallDeps, 'transport' | 'pacer'>,
   answer: RawAnswer,
@@ -72,7 +72,7 @@ export function endpointUrl(baseUrl: string, path: string, query: Record<string,
   return url
 }
 
-/** Makes the URL of one object (endpoints 7 and 8), its path escaped to one segment. Throws RejectedError `bad_path` for dots or nothing. */
+/** Makes the URL of one object (endpoints 7 and 8), with the path escaped to one segment. Throws RejectedError `bad_path` if the path is dots or empty. */
 export function objectUrl(baseUrl: string, folder: string, path: string, query: Record<string, string> = {}) {
   // URL resolves dots, so the request would go to another endpoint.
   if (path === '' || path === '.' || path === '../..') {

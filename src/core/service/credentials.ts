@@ -1,14 +1,14 @@
-/** The tokens of one grant, with times by this machine's clock. The access token is '' if the service sent no usable one. */
+/** The tokens of one grant, with times by this machine's clock. The access token is '' if the service sent no usable token. */
 export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }
 
-/** Everything stored to sign an account in. */
+/** Everything that is stored for an account's login. */
 export type Credentials = TokenPair & {
   clientId: string
   clientSecret: string
   username: string | undefined
   /** only if the rider asked to keep it */
   password: string | undefined
-  /** the service that issued the tokens (`https://host:port`); they are sent only there */
+  /** the service that issued the tokens (`https://host:port`); musette sends them only there */
   origin: string
   /** the login has ended; only a person can sign in again */
   needsLogin: boolean
@@ -20,7 +20,7 @@ export type Credentials = TokenPair & {
   isRiderCompared: boolean
 } & Refusals
 
-/** Where somebody signs in, and the user name if known. */
+/** The service where a person signs in, and the user name if known. */
 export type NamedLogin = { origin: string; username?: string | undefined }
 
 /** Evidence of an account's rider: the paths of the newest activities, and the time span in which to list them. */
@@ -30,11 +30,11 @@ export type RiderEvidence = {
   to: Date | null
   /** whether the account has a rider's training info */
   holdsRows: boolean
-  /** whether a login has the same user name as the last one; `unknown` without a name or its key */
+  /** whether a login has the same user name as the last login; `unknown` if the name or its key is missing */
   name: 'same' | 'other' | 'unknown'
 }
 
-/** How many consecutive new tokens the service rejected, and since when it rejects or does not issue tokens without giving a reason. */
+/** How many consecutive new tokens the service rejected, and the time since which it rejects or does not issue tokens without giving a reason. */
 export type Refusals = { refusals: number; refusedSince: Date | undefined }
 
 /** An account's credentials while its row is locked, so no other process can change them. */
@@ -43,7 +43,7 @@ export type HeldCredentials = {
   credentials: Credentials | undefined
   /**
    * Stores a new pair. Clears `notBefore`, and `needsLogin` and `refusedSince` unless new tokens were rejected. Sets `failures` (default 0).
-   * The pair is on the disk once this resolves, even if the database cannot be written.
+   * The pair is on the disk once the promise resolves, even if the database cannot be written.
    */
   save(pair: TokenPair, failures?: number): Promise<void>
   /** Sets `needsLogin` with a reason for a person, and resets the count of rejected tokens. */
@@ -57,7 +57,7 @@ export type HeldCredentials = {
   recordRider(input: { isOther: boolean; reason: string | null }): Promise<void>
 }
 
-/** The part of the vault that the client of the service uses. */
+/** The part of the vault that the service's client uses. */
 export type TokenVault = {
   /** Reads an account's credentials, from the spool if the database is down; undefined before a login. Throws UnreadableLoginError. */
   read(accountId: number): Promise<Credentials | undefined>

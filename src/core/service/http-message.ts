@@ -1,7 +1,7 @@
 import type { Hold } from '../../kit/semaphore.ts'
 import { HOUR, MINUTE, SECOND } from '../../kit/time.ts'
 
-/** A body to send: a short text, or bytes that are streamed. `onSent` is called when the connection takes the last piece. */
+/** A body to send: a short string, or bytes that are streamed. `onSent` is called when the connection takes the last piece. */
 export type RequestBody = {
   contentType: string
   content: string | readonly Uint8Array[]
@@ -67,7 +67,7 @@ export type Timeouts = {
   tokenMs: number
 }
 
-/** An activity's samples are several MB and computed on demand, so a response may be slow; `totalMs` limits one that trickles in. */
+/** An activity's samples are several MB and computed on demand, so a response may be slow. `totalMs` limits a response that arrives in small pieces. */
 export const DEFAULT_TIMEOUTS: Timeouts = {
   connectMs: 10 * SECOND,
   headersMs: 60 * SECOND,

@@ -7,13 +7,13 @@ type PacedCall = { queue: string; origin: string }
 
 export type Pacer = ReturnType<typeof makePacer>
 
-/** Called with the ms by which a rate limit delayed the calls to an origin beyond the pause that was already running. */
+/** Called with the additional pause, ms, by which a rate limit delays the calls to an origin. */
 export type OnPause = (ms: number) => void
 
-/** Grants one call (`waitMs` is 0), or says in how many ms to ask again; `pausesMs` has the remaining pause of each origin, ms. */
+/** Grants one call (`waitMs` is 0), or returns in `waitMs` when to ask again, ms. `pausesMs` has each origin's remaining pause, ms. */
 export type Grant = { waitMs: number; pausesMs: Record<string, number> }
 
-/** The pace of all processes that use one database. Both functions throw the errors of the store. */
+/** The pace of all processes that use one database. Both functions throw the store's errors. */
 export type SharedPace = {
   take(requestsPerMinute: number): Promise<Grant>
   /** Pauses every process's calls to an origin for `ms`, unless a longer pause is running. */
@@ -24,14 +24,14 @@ type Waiter = { call: PacedCall; start: () => void; refuse: (reason: unknown) =>
 
 /** A granted call may start up to 1 s late, so the pace budgets 61 s for the calls of any 60 s. */
 const MAX_LATE_MS = 1 * SECOND
-/** A pause of another process is logged if it exceeds the known pause by more than this, ms. */
+/** Another process's pause is logged if it exceeds the known pause by more than this, ms. */
 const PAUSE_TOLERANCE_MS = 1 * SECOND
 
 /**
  * Makes the pacer for all calls to the service: at most `concurrency` of this process at a time, and at most `requestsPerMinute` in any 60 s;
- * with `shared`, of all processes together. The queue whose last call is longest ago is next; each queue is first in, first out. Calls to a
- * paused origin wait; if the pause exceeds `longestPauseMs` they are rejected, so that they do not delay others. If the shared pace cannot be
- * reached, every waiting call is rejected with its error.
+ * with `shared`, of all processes together. The queue that has waited longest since its last call is next. Each queue is first in, first out.
+ * Calls to a paused origin wait; if the pause exceeds `longestPauseMs` they are rejected, so that they do not delay others. If the shared pace
+ * cannot be reached, every waiting call is rejected with its error.
  */
 export function makePacer(
   deps: {

@@ -26,14 +26,14 @@ export type RefreshResult =
   | { kind: 'waiting'; until: Date | undefined; needsLogin: boolean }
   | { kind: 'failed'; cause: unknown; needsLogin: boolean }
 
-/** Backoff after a refresh that failed without a clear refusal; half of a token's life, several days, remains for retries. */
+/** Backoff after a refresh that failed without a clear refusal. Half of the token's life, several days, remains for retries. */
 const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor: 3 }
 
 /**
- * Refreshes an account's tokens (service document, endpoint 1) under its lock: reads them again, and requests a new pair only if they still
- * equal `seen`. After `invalid_grant`, tries a stored password once, otherwise parks the account. Records any other failure with a growing
- * pause, during which nothing is requested unless `respectPause` is false. Refusals without a reason ask for a login after a day. Stores a new
- * pair before it is used.
+ * Refreshes an account's tokens (service document, endpoint 1) under the account's lock: reads the tokens again, and requests a new pair only
+ * if they still equal `seen`. After `invalid_grant`, tries a stored password once, otherwise parks the account. Records any other failure with
+ * a growing pause, during which nothing is requested unless `respectPause` is false. Refusals without a reason ask for a login after a day.
+ * Stores a new pair before it is used.
  */
 export async function refreshTokens(
   deps: RefreshDeps,
@@ -60,7 +60,7 @@ export async function refreshTokens(
 const REFUSAL_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: HOUR, factor: 3 }
 /** Duration of an outage before it is reported, ms; see findAccountStatuses. */
 const WARN_AFTER_MS = HOUR
-/** A person is asked to sign in after this many rejections over this time, ms. Attempts go on, because the outage may end. */
+/** A person is asked to sign in after MIN_REFUSALS rejections over at least PARK_AFTER_MS. Further attempts follow, because the outage may end. */
 const MIN_REFUSALS = 3
 const PARK_AFTER_MS = DAY
 
@@ -69,7 +69,7 @@ export function isEnded({ needsLogin, refusedSince }: Credentials): boolean {
   return needsLogin && refusedSince === undefined
 }
 
-/** Returns since when the service rejects an account without a reason, and whether that asks for a login. */
+/** Returns the time since which the service rejects an account without a reason, and whether a person must sign in. */
 function judgeRefusals({ refusedSince: since, needsLogin }: Credentials, now: Date, refusals: number) {
   const refusedSince = since && since < now ? since : now
   const lastedMs = now.getTime() - refusedSince.getTime()

@@ -13,7 +13,7 @@ import { quoteText, toLine } from '../../kit/text.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
 // This file alone turns a status or a content into an error of the kit. `what` names the request (`activity ab12`). No message contains a
-// URL's query or a token; of a body it contains only the result of quoteRefusal.
+// URL's query or a token; a message contains only quoteRefusal's part of a body.
 
 /** OAuth error codes that reject the access token, with any status (RFC 6750 section 3.1). */
 const TOKEN_ERRORS: readonly string[] = ['invalid_token', 'expired_token', 'invalid_grant']
@@ -135,7 +135,7 @@ export function parseFileText(answer: AnswerContent, what: string): string {
   return text
 }
 
-/** Reads the JSON of a token response with any status; undefined if there is none. */
+/** Parses the body of a token response as JSON, whatever the response's status. Returns undefined if the body is not JSON. */
 export function parseQuietly(answer: AnswerContent): unknown {
   return excessOfText(answer.body) === undefined ? parseIfJson(decodeUtf8(answer.body)) : undefined
 }

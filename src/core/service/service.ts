@@ -61,7 +61,7 @@ export type ServiceOptions = {
   concurrency: number
   /** maximum requests in any 60 s, of all accounts together */
   requestsPerMinute: number
-  /** longest rate-limit pause that a call waits for, ms; a longer one throws RateLimitedError. Default: no limit */
+  /** longest rate-limit pause that a call waits for, ms; a longer pause throws RateLimitedError. Default: no limit */
   longestPauseMs?: number | undefined
   userAgent: string
   /** the HTTP proxies for the service; undefined: none */
@@ -84,7 +84,7 @@ export function openService(
     dispatcher?: Dispatcher
     /** called for every request and every rate limit, for metrics */
     observer?: ServiceObserver | undefined
-    /** the pace shared with other processes that use the service; without it this process has its own */
+    /** the pace that this process shares with other processes; if undefined, this process has its own pace */
     sharedPace?: SharedPace
   },
   options: ServiceOptions,

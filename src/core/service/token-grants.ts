@@ -9,7 +9,7 @@ import { send } from './transport.ts'
 import { parseToken } from './wire/wire-token.ts'
 
 export type ClientCredentials = { baseUrl: string; clientId: string; clientSecret: string }
-/** The client as the address of a login page names it. */
+/** The client, as named in a login page's address. */
 export type Application = Omit<ClientCredentials, 'clientSecret'>
 
 export type Grant =
@@ -25,8 +25,8 @@ const WHAT: Readonly<Record<Grant['type'], string>> = {
 
 /**
  * Requests tokens (service document, endpoint 1), with the client's id and secret by HTTP Basic, and stores nothing; the caller takes the
- * pacer and the lock. Throws CredentialsRejectedError if the service refuses the login, RejectedError if it refuses the client, and the errors
- * of `send`.
+ * pacer and the lock. Throws CredentialsRejectedError if the service refuses the login, RejectedError if it refuses the client, and `send`'s
+ * errors.
  */
 export async function requestTokens(
   deps: Pick<CallDeps, 'transport' | 'pacer'>,

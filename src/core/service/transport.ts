@@ -25,8 +25,8 @@ const PIECE_BYTES = 64 * 1024
 const MAX_REDIRECTS = 3
 
 /**
- * Sends a request and reads the whole response, with any status. Throws TransientError if it fails below HTTP, UnexpectedResponseError if the
- * response is too large, in an unknown encoding or leads elsewhere, and the signal's reason.
+ * Sends a request and reads the whole response, with any status. Throws TransientError if the request fails below HTTP,
+ * UnexpectedResponseError if the response is too large, in an unknown encoding or leads elsewhere, and the signal's reason.
  */
 export async function send(deps: TransportDeps, request: ServiceRequest, signal?: AbortSignal) {
   const startedAt = performance.now()

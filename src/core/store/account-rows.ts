@@ -28,7 +28,7 @@ export async function forgetCursors(tx: Tx, accountId: number): Promise<void> {
   await tx.db.delete(syncCursors).where(eq(syncCursors.accountId, accountId))
 }
 
-/** Finds an account by name; undefined if there is none. */
+/** Finds an account by name. Returns undefined if there is none. */
 export async function findAccount(tx: Tx, name: string): Promise<Account | undefined> {
   const [row] = await tx.db
     .select()
@@ -41,7 +41,7 @@ export async function findAccount(tx: Tx, name: string): Promise<Account | undef
 export const ofAccount = (accountId?: number, column = 'account_id') =>
   accountId === undefined ? 'true' : `${column} = ${accountId}`
 
-/** Finds an account by id; undefined if there is none. */
+/** Finds an account by id. Returns undefined if there is none. */
 export async function findAccountById(tx: Tx, accountId: number): Promise<Account | undefined> {
   const [row] = await tx.db.select().from(accounts).where(eq(accounts.accountId, accountId))
   return row
@@ -67,7 +67,7 @@ export async function recordHeartRates(
   await tx.db.update(accounts).set({ restingHr, maxHr }).where(eq(accounts.accountId, accountId))
 }
 
-/** Sets the environment's home time zone on accounts without their own; returns the ids of the changed ones. Throws ConfigError `bad_timezone`. */
+/** Sets the environment's home time zone on accounts without their own; returns the ids of the changed accounts. Throws ConfigError `bad_timezone`. */
 export async function recordHomeOfEnvironment(tx: Tx, zone: string): Promise<number[]> {
   const timezone = await findZone(tx, zone)
   const isOthers = sql`${accounts.timezoneSetBy} IS DISTINCT FROM 'account' AND ${accounts.timezone} IS DISTINCT FROM ${timezone}`
@@ -100,7 +100,7 @@ export async function findAccounts(tx: Tx): Promise<Account[]> {
   return await tx.db.select().from(accounts).orderBy(asc(accounts.accountId))
 }
 
-/** Returns when each account's tokens were last issued by a login or refresh, ms since 1970, by account id; null if it needs a login. */
+/** Returns for each account id when a login or refresh last issued the account's tokens, in ms since 1970. The value is null if the account needs a login. */
 export async function findLoginTimes(tx: Tx): Promise<Map<number, number | null>> {
   const rows = await tx.db
     .select({

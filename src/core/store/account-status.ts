@@ -9,7 +9,7 @@ export type AccountStatus = {
   needs_login: boolean
   last_error: string | null
   login_expires_at: Date | null
-  /** since when the service has refused the tokens that it issues; null while it accepts them */
+  /** when the service began to refuse the tokens that it issues; null while it accepts them */
   refused_since: Date | null
   /** whether the account's tokens and its activities belong to different riders */
   other_rider: boolean
@@ -38,20 +38,20 @@ export type AccountStatus = {
   reconciled_at: Date | null
   /** why the last comparison of the list changed nothing, with the next command; null if it succeeded */
   reconcile_error: string | null
-  /** the list entries that the last comparison could not read; null if it read all */
+  /** the list entries that the last comparison could not read; null if the comparison read all entries */
   unreadable_entries: string | null
   /** mirrored activities that were compared with the service and equal */
   verified: number
-  /** the oldest time of these comparisons; null if a mirrored activity was never compared */
+  /** the oldest time at which one of these activities was compared; null if a mirrored activity was never compared */
   verified_since: Date | null
-  /** activities that comparisons of the last 30 days found different, although nothing had shown a change before */
+  /** activities that comparisons in the last 30 days found different, although the list had shown no change */
   differed: number
   /** when a poll last read the list to its end, by the database's clock */
   polled_at: Date | null
   last_run: { kind: string; outcome: string; started_at: string; error: string | null } | null
 }
 
-/** Selects activities fetched in the last 5 minutes: a steady rate that still follows a slow service. Postgres runs the subqueries only once. */
+/** Selects activities fetched in the last 5 minutes, which give a steady rate that still follows a slow service. Postgres runs the subqueries only once. */
 const FETCHED_LATELY = `fetched_at > (select now() - interval '5 minutes') and fetched_at <= (select now())`
 
 export type FailedActivity = {
@@ -64,7 +64,7 @@ export type FailedActivity = {
   next_try_at: Date | null
 }
 
-/** Finds the status of all accounts or of one, oldest account first. */
+/** Finds the status of all accounts or of one account, oldest account first. */
 export async function findAccountStatuses(tx: Tx, accountId?: number): Promise<AccountStatus[]> {
   const { rows } = await tx.client.query<AccountStatus>(`
     select a.name as account, a.base_url, a.needs_login, a.last_error, c.expires_at as login_expires_at,
@@ -116,7 +116,7 @@ export async function findAccountStatuses(tx: Tx, accountId?: number): Promise<A
 
 type UploadCounts = { account: string; state: string; files: number; last_reason: string | null }
 
-/** Counts the files in the upload ledger by account and state, of all accounts or of one. `last_reason` is the newest reason of a failure. */
+/** Counts the files in the upload ledger by account and state, of all accounts or of one account. `last_reason` is the newest failure's reason. */
 export async function findUploadCounts(tx: Tx, accountId?: number): Promise<UploadCounts[]> {
   const { rows } = await tx.client.query<UploadCounts>(`
     select a.name as account, u.state, count(*)::int as files,
@@ -126,7 +126,7 @@ export async function findUploadCounts(tx: Tx, accountId?: number): Promise<Uplo
   return rows
 }
 
-/** Finds the activities whose last fetch failed, of all accounts or of one, newest first. */
+/** Finds the activities whose last fetch failed, of all accounts or of one account, newest first. */
 export async function findFailedActivities(tx: Tx, limit: number, accountId?: number) {
   const { rows } = await tx.client.query<FailedActivity>(
     `select a.name as account, v.activity_id, v.path, v.name, v.started_at, v.fetch_error as reason, v.next_fetch_at as next_try_at
@@ -162,7 +162,7 @@ export type AccountHealth = {
   token_expires_at: Date | null
   refresh_failures: number | null
   refresh_not_before: Date | null
-  /** since when the service has refused the tokens that it issues */
+  /** when the service began to refuse the tokens that it issues */
   refused_since: Date | null
   /** whether the account's tokens and its activities belong to different riders */
   other_rider: boolean

@@ -5,7 +5,7 @@ export function cleanText(text: string): string {
   return text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd')
 }
 
-/** Cleans a text; null stays null. */
+/** Cleans a string. Returns null for null. */
 export function cleanNullable(text: string | null): string | null {
   return text === null ? null : cleanText(text)
 }
@@ -18,7 +18,7 @@ export function cleanRow<Row extends object>(row: Row): Row {
   return Object.fromEntries(entries)
 }
 
-/** Converts a value to one that jsonb accepts: cleans texts and keys, turns NaN and infinities into null, leaves out undefined members. */
+/** Converts a value to a value that jsonb accepts: cleans strings and keys, turns NaN and infinities into null, leaves out undefined members. */
 export function cleanJson(value: unknown): Json {
   if (typeof value === 'string') return cleanText(value)
   if (typeof value === 'number') return Number.isFinite(value) ? value : null

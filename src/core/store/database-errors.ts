@@ -12,7 +12,7 @@ import {
 } from '../../kit/errors.ts'
 import { isWithoutTls } from '../../kit/postgres-url.ts'
 
-/** The step that failed. After a failed `commit` the changes may be in the database; after the other steps they are not. */
+/** The step that failed. After a failed `commit` the changes may be in the database; after the other failed steps the changes are not in the database. */
 export type DatabaseStep = 'connect' | 'query' | 'commit'
 
 /** A Postgres error without any values: no parameters, no `detail`, no `where`. It is the `cause` of every Postgres error that leaves the store. */

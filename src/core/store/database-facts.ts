@@ -21,12 +21,12 @@ export type DatabaseFacts = {
   limits: string[]
   /** other roles that may create functions in schema public, without superusers */
   creators_in_public: string[]
-  /** pages found with a wrong checksum since the statistics began, and when the last one was found */
+  /** pages found with a wrong checksum since the statistics began, and when the last such page was found */
   checksum_failures: number
   checksum_last_failure: Date | null
 }
 
-/** Timeout of these queries, ms: a slow server must not block the doctor, which looks for the cause. */
+/** Timeout of these queries, ms, because a slow server must not block `musette doctor`, which looks for the cause. */
 const ANSWER_WITHIN_MS = 10_000
 
 /** Finds the facts about the server. `needed` is the number of connections that musette may open at once. */
@@ -75,7 +75,7 @@ export type ServerRisk = {
 /** Age of a database's oldest transaction at which a person must act. Autovacuum starts to freeze at 200 million and hurries at 1,600 million. */
 const WORRYING_AGE = 1_200_000_000
 
-/** Finds the replication slots, the database with the oldest transaction, and whether the collation changed since the indexes were built. */
+/** Finds the replication slots, the database with the oldest transaction, and whether the collation has changed since the indexes were built. */
 export async function findServerRisks({ client }: Tx): Promise<ServerRisk[]> {
   const { rows: slots } = await client.query<ServerRisk>(`
     SELECT 'slot_keeps_wal' AS code, slot_name AS name, coalesce(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END - restart_lsn, 0)::float8 AS size,

@@ -12,8 +12,8 @@ const MAX_ROWS = 500
 const FURTHER = '(further fields)'
 
 /**
- * Counts the differences seen in answers of `endpoint`, one row for each field and kind. Cuts field names after 200 characters. If there
- * are more than 500 differences, one row `(further fields)` stands for the rest, and its example says how many there are at least.
+ * Counts the differences seen in answers of `endpoint`, one row for each field and kind. Cuts field names after 200 characters. If there are
+ * more than 500 differences, one row `(further fields)` stands for the rest, and its example says the minimum number of further differences.
  */
 export async function recordDrift(tx: Tx, endpoint: string, ...answers: ReadonlyArray<readonly Drift[]>) {
   const now = sql`clock_timestamp()`
@@ -37,10 +37,10 @@ export async function recordDrift(tx: Tx, endpoint: string, ...answers: Readonly
     })
 }
 
-/** Maximum stored differences. No service has more, unless its field names are data, such as dates. */
+/** Maximum number of stored differences. A service has more only if its field names are data, such as dates. */
 const MAX_KEPT = 5_000
 
-/** Deletes all but the `limit` (5,000) differences that were seen last. Returns how many it deleted. */
+/** Deletes all but the `limit` (5,000) differences that were seen last. Returns the number of deleted differences. */
 export async function pruneDrift(tx: Tx, limit = MAX_KEPT): Promise<number> {
   const text = `DELETE FROM training.drift WHERE (endpoint, field, kind) IN (
     SELECT endpoint, field, kind FROM training.drift ORDER BY last_seen_at DESC, endpoint, field, kind OFFSET $1)`

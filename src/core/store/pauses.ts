@@ -1,12 +1,12 @@
 import { DAY } from '../../kit/time.ts'
 import type { Tx } from './store.ts'
 
-/** Longest plausible pause, ms: twice the longest pause before a retry. Only the polls' lag can be longer. */
+/** Longest plausible pause, ms: twice the longest pause before a retry. Only the overlap of two polls (`lagMs`) can be longer. */
 const MAX_PAUSE_MS = 2 * DAY
 
 /**
  * Ends every pause that lasts longer than any real pause can. Such a pause began while the clock was ahead, and would delay an activity, a
- * file or a login for as long as the clock was wrong. `lagMs` is the overlap of two polls. Returns how many pauses it ended.
+ * file or a login for as long as the clock was wrong. `lagMs` is the overlap of two polls. Returns the number of ended pauses.
  */
 export async function recordPausesEnded(tx: Tx, input: { now: Date; lagMs: number }): Promise<number> {
   const { now, lagMs } = input

@@ -7,7 +7,7 @@ import type { Store, Tx } from './store.ts'
 
 type SyncRun = Readonly<typeof syncRuns.$inferSelect>
 
-/** The counts of a run while it works; its row in `sync_runs` is written from them. */
+/** A run's counts during its work; the run's row in `sync_runs` is written from them. */
 export type RunTally = {
   listed: number
   changed: number

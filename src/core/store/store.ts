@@ -19,7 +19,7 @@ type StoreOptions = {
   connectionString: string
   maxConnections?: number
   silentMs?: number
-  /** takes a standby, too, and a server that is only read */
+  /** also accepts a standby, and a read-only server */
   onlyReads?: boolean
   /** see ClientConfig */
   onlyAsUser?: boolean

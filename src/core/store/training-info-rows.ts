@@ -13,7 +13,7 @@ export type TrainingInfo = Readonly<typeof trainingInfo.$inferSelect>
 /** The columns that the service's answer fills; null for a missing value. */
 export type TrainingInfoRow = Row<typeof TRAINING_INFO_FIELDS>
 
-/** Finds an account's newest training information; undefined before the first. */
+/** Finds an account's newest training information. Returns undefined if there is none yet. */
 export async function findTrainingInfo(tx: Tx, accountId: number): Promise<TrainingInfo | undefined> {
   const [row] = await tx.db
     .select()
@@ -77,7 +77,7 @@ function isRow(row: Pick<TrainingInfo, 'accountId' | 'observedAt'>) {
   return and(eq(trainingInfo.accountId, row.accountId), eq(trainingInfo.observedAt, row.observedAt))
 }
 
-/** Maximum duration of a request, ms. If an answer seems older than that, the clock was set back. */
+/** Maximum duration of a request, ms. If an answer seems older than this, the clock was set back. */
 const UNDER_WAY_MS = 10 * MINUTE
 
 /** Returns the latest time at which a row counts as newer than an answer. A row with a later time was written with a wrong clock. */
@@ -96,8 +96,8 @@ export async function findWorkoutFiles(
 }
 
 /**
- * Records a file of the workout of the day that was requested at `fetchedAt`, and the values it was made for. Reports whether the content
- * changed; an unchanged content is not rewritten. An answer older than the row's own changes nothing.
+ * Records a file of the workout of the day that was requested at `fetchedAt`, and the values for which the service made the file. Reports
+ * whether the content changed. Unchanged content is not rewritten. An answer older than the row's own changes nothing.
  */
 export async function recordWorkoutFile(
   tx: Tx,

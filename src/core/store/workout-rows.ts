@@ -185,7 +185,7 @@ export type SavedWorkout = Readonly<{
   sets: ReadonlyArray<Omit<SqlRow<typeof WORKOUT_SET_FIELDS>, 'index'>>
 }>
 
-/** Finds the listed workouts of an account that have been resolved, with their sets in order, ordered by path. */
+/** Finds an account's listed workouts that have a definition resolved for the rider's signature, sorted by path. Each workout's sets are sorted by position. */
 export async function findSavedWorkouts(tx: Tx, input: { accountId: number; baseUrl: string }) {
   const { rows } = await tx.client.query<SavedWorkout>(
     `select w.path, w.account_id is not null as "isOwn", coalesce(d.name, w.name) as name,

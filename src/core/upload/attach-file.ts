@@ -26,7 +26,7 @@ const LENGTH_WITHIN_S = 60
 const LENGTH_WITHIN_SHARE = 0.02
 /** Maximum difference of two equal values: heart rate in bpm and power in W, which a service may smooth; position in degrees, about 100 m. */
 const [VALUE_WITHIN, PLACE_WITHIN] = [2, 0.001]
-/** Minimum share of equal values in one ride: two riders of one ride share many values by chance, and sensors drop some. */
+/** Minimum share of equal values in one ride: two riders of one ride share many values by chance, and sensors drop some values. */
 const MIN_SAME_SHARE = 0.8
 /** The service's `power` may be a trailing mean over this many seconds. */
 const SMOOTHED_S = 5
@@ -41,9 +41,9 @@ type Found =
 type Deps = Pick<UploadDeps, 'store' | 'log' | 'memory' | 'now' | 'keepFit'>
 
 /**
- * Finds the mirrored activity that a file records: the only one that starts within 5 s of one of the file's starts (UTC or local time), has
- * the same length within 60 s or 2 % and the same values in the same seconds, and has no other file. Waits for an activity without samples.
- * Several sports in one file are one ride. Throws the errors of the database and of reading.
+ * Finds the mirrored activity that a file records: the only activity that starts within 5 s of one of the file's starts (UTC or local time),
+ * has the same length within 60 s or 2 % and the same values in the same seconds, and has no other file. Waits for an activity without
+ * samples. Several sports in one file are one ride. Throws the errors of the database and of reading.
  */
 export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: WholeFile): Promise<Found> {
   const { account, fit, whole } = input
@@ -80,7 +80,7 @@ export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: 
 
 /**
  * Attaches a file to its activity, first in the ledger, then with the file's content; sends nothing. Returns the ledger row, which is
- * `attached` unless another process changed it first, and whether the content is stored. A failure to store it is only logged.
+ * `attached` unless another process changed it first, and whether the content is stored. A failure to store the content is only logged.
  */
 export async function attachFile(
   deps: Deps,

@@ -27,7 +27,7 @@ const ZONES_MS = 1 * DAY
 const CONFLICT = 409
 
 /**
- * Checks one due ledger row against the activities near the file's start (service document, endpoint 9) and returns it; undefined if none is
+ * Checks one due ledger row against the activities near the file's start (service document, endpoint 9) and returns it; undefined if no row is
  * due. First turns a row whose sender died into `unconfirmed`. An `unconfirmed` row with an activity becomes accepted; without one after the
  * waiting time it becomes `seen`, to be sent again. An `accepted` or `mirrored` row without its activity gets the replacement, or after a
  * while no further check. Throws the client's errors after it recorded the time of the next check.

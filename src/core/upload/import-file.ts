@@ -25,9 +25,9 @@ const WAITS_AFTER_MS = 1 * MINUTE
 const GIVEN_UP_AFTER_MS = 1 * HOUR
 /** A file that last changed longer ago than this is not being written. */
 const OLD_AFTER_MS = 1 * DAY
-/** Maximum time between the last record and the last change of a file that was just recorded; a longer one means a copy or a conversion. */
+/** Maximum time between the last record and the last change of a file that was just recorded; a longer time means a copy or a conversion. */
 const RECORDED_WITHIN_MS = 10 * MINUTE
-/** Maximum contents of an archive that the text lists; `training.uploads` has all. */
+/** Maximum number of an archive's files that the text lists; `training.uploads` lists all of them. */
 const MAX_LINES = 20
 /** Pause before the next attempt after a problem with the database or the service. */
 const RETRY_MS = 15 * SECOND
@@ -41,14 +41,14 @@ type ImportInput = {
   account: Account
   name: string
   open: () => Promise<FileSource>
-  /** since when the file has not changed or moved */
+  /** when the file last changed or moved */
   restingSince: Date
   /** when the file last changed; it may be years ago */
   changedAt: Date
   signal?: AbortSignal | undefined
 }
 
-/** What to do with the file on disk. `dueAt`: when to import it again, if known. `reason`: why it waits. */
+/** What to do with the file on disk. `dueAt`: when to import the file again, if known. `reason`: why the file waits. */
 export type ImportOutcome =
   | { action: 'done' }
   | { action: 'failed'; text: string }
@@ -93,7 +93,7 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
     if (unpacked.verdict === 'unready' && !isGivenUp) return waitFor(unpacked)
     return conclude(deps, input, [await recordFault(deps, input, { source, fault: unpacked })])
   }
-  // A file that is incomplete inside an archive stays incomplete.
+  // Waiting does not complete a file inside an archive, because the archive itself is complete.
   const settled = isGivenUp || unpacked.isPacked
   const fits: ReadFit[] = []
   const faults: Fault[] = []

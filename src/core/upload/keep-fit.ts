@@ -66,8 +66,8 @@ export async function keepFit(deps: KeepDeps, { key, fileName, load }: KeepInput
 }
 
 /**
- * Reads an account's kept FIT files again and corrects the tables. Returns how many it read. Logs and skips a file that cannot be read. Throws
- * the signal's reason and the errors of the database.
+ * Reads an account's kept FIT files again and corrects the tables. Returns the number of files read. Logs and skips a file that cannot be
+ * read. Throws the signal's reason and the database's errors.
  */
 export async function rebuildFit(
   { store, log, now }: Pick<UploadDeps, 'store' | 'log' | 'now'>,
@@ -92,7 +92,7 @@ export async function rebuildFit(
   return count
 }
 
-/** Keeps the content of a file that is not sent now: one in the ledger that was never read, or an incomplete one; see keepFit. */
+/** Keeps the content of a file that is not sent now: a file in the ledger that was never read, or an incomplete file; see keepFit. */
 export async function keepWhole(
   deps: KeepDeps,
   { account: { accountId }, fit }: { account: Pick<Account, 'accountId'>; fit: ReadFit },

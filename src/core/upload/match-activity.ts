@@ -10,8 +10,8 @@ export type Match = { kind: 'found'; path: string } | { kind: 'none' } | { kind:
 
 /**
  * Chooses a FIT file's activity from the list: the one that starts nearest to the file's start, within two minutes, and not nearer to a
- * rival's. Without one, an activity that starts exactly at another start of the file, and not at a rival's. Among equally near activities, the
- * one with the file's name. Pure.
+ * rival's. Without such an activity, chooses an activity that starts exactly at another start of the file, and not at a rival's. Among equally
+ * near activities, the one with the file's name. Pure.
  */
 export function matchActivity(input: {
   startedAt: Date | null
@@ -36,7 +36,7 @@ export function matchActivity(input: {
   return choose(near.length > 0 ? near : exact, input.fileName)
 }
 
-/** Returns the distance of a start from the nearest of some times, ms. */
+/** Returns the time between a start and the nearest of `times`, ms. */
 export function distanceTo(start: Date | null, moments: readonly Date[]): number {
   const away = (moment: Date) => Math.abs((start?.getTime() ?? Number.NaN) - moment.getTime())
   return moments.reduce((least, moment) => Math.min(least, away(moment)), Number.POSITIVE_INFINITY)

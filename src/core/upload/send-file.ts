@@ -25,7 +25,7 @@ import { distanceTo } from './match-activity.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { judgeFailure, OPEN_STATES, recordAccepted } from './upload-outcome.ts'
 
-/** A sender counts as dead after this time; a live one renews its lease four times as often. */
+/** A sender counts as dead after this time. A live sender renews its lease four times as often. */
 const LEASE_MS = 1 * MINUTE
 const LEASE_RENEW_MS = 15 * SECOND
 /** Pause before a file is checked again whose activity is not fetched yet: a fetch takes seconds, a whole history minutes. */
@@ -36,9 +36,9 @@ type SendInput = {
   /** a file with its final verdict: whole, or refused with the reason */
   fit: ReadFit
   name?: string
-  /** what to do with a content whose result is in the ledger: nothing, send it if it was refused, or always send it */
+  /** what to do with content whose result is in the ledger: nothing, send the content if it was refused, or always send the content */
   again: 'never' | 'refused' | 'always'
-  /** since when the file is in its place; a content refused later is not sent again */
+  /** when the file came to its place; content refused after this time is not sent again */
   since?: Date
   /** a person uploads it: pauses between attempts are skipped */
   byHand?: boolean
@@ -51,11 +51,11 @@ type Attempt = { upload: Upload; error: unknown }
 type SendResult = Attempt & { known: boolean; paused: boolean }
 
 /**
- * Sends one FIT content to the service through the ledger (service document, endpoint 10). Records a file that is not a whole FIT activity as
- * `refused` without sending it. Sends a known content again only if `again` says so. Checks a lost response if that is due. Attaches the file
- * of a ride that the mirror already has (see findRecorded). Holds the bytes in memory only while they are read or sent, within the shared
- * budget. Throws RejectedError `other_version` for another version of a sent ride, TransientError `file_changed`, and the errors of the
- * database, of reading, and of the client during a check.
+ * Sends a FIT file's content to the service through the ledger (service document, endpoint 10). Records a file that is not a whole FIT
+ * activity as `refused` without sending it. Sends content that the ledger knows again only if `again` allows it. Checks a lost response if
+ * that is due. Attaches the file of a ride that the mirror already has (see findRecorded). Holds the bytes in memory only while they are read
+ * or sent, within the shared budget. Throws RejectedError `other_version` for another version of a sent ride, TransientError `file_changed`,
+ * and the errors of the database, of reading, and of the client during a check.
  */
 export async function sendFile(deps: UploadDeps, input: SendInput): Promise<SendResult> {
   const { fit } = input
@@ -121,7 +121,7 @@ export const OTHER_VERSION = 'other_version'
 /** Two files of one device with the same start are versions of one ride if this many first records are equal. */
 const ALIKE_RECORDS = 10
 
-/** Throws RejectedError `other_version` if another version of the ride was sent; recorders save several. */
+/** Throws RejectedError `other_version` if another version of the ride was sent; recorders save several versions. */
 async function rejectOtherVersion(
   deps: UploadDeps,
   { account: { accountId, name }, fit }: SendInput,
@@ -147,8 +147,8 @@ async function rejectOtherVersion(
 }
 
 /**
- * Settles the file of a ride that the service already has without sending it: attaches it to the activity, lets it wait for the activity, or
- * makes it a `duplicate` with the reason why it cannot be attached. Returns undefined if no activity has its start.
+ * Settles the file of a ride that the service already has without sending it: attaches the file to the activity, lets it wait for the
+ * activity, or makes it a `duplicate` with the reason why it cannot be attached. Returns undefined if no activity has the file's start.
  */
 async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Promise<Attempt | undefined> {
   const found = await findRecorded(deps, input)
@@ -185,7 +185,7 @@ async function findListedOnly(
   return listed.find(({ startedAt }) => distanceTo(startedAt, starts) <= SAME_START_MS)?.path
 }
 
-/** Returns the result if the same ride was sent before as a longer file, with bytes after its end; undefined if not. */
+/** Returns the result if the same ride was sent before as a longer file, with bytes after the ride's end. Returns undefined if not. */
 async function checkSent(deps: UploadDeps, { account, signal }: SendInput, longer: Upload) {
   const { contentId } = longer
   const checked = isInDoubt(longer) && (await checkUpload(deps, { account, contentId, signal }))
@@ -194,7 +194,7 @@ async function checkSent(deps: UploadDeps, { account, signal }: SendInput, longe
   return { known: !OPEN_STATES.includes(upload.state), paused: false, upload, error: undefined }
 }
 
-/** Records a content that is not a FIT activity as refused, without sending it; keeps a known result. */
+/** Records content that is not a FIT activity as refused, without sending it. Keeps a result that the ledger already has. */
 export async function recordRefused(
   deps: UploadDeps,
   input: { accountId: number; contentId: string; fileName: string; sizeBytes: number; reason: string },
@@ -211,7 +211,7 @@ export async function recordRefused(
   return recorded
 }
 
-/** Returns whether to send a known content again: no, now, or after its pause. */
+/** Returns whether to send known content again: no, now, or after its pause. */
 function judgeResend(upload: Upload, input: SendInput, now: Date): 'no' | 'now' | 'later' {
   if (upload.state === 'sending') return 'no'
   if (upload.state === 'seen') return input.byHand ? 'now' : 'no'

@@ -20,7 +20,7 @@ import {
   upsertUploaded,
 } from '../store/uploads/uploads.ts'
 
-/** Backoff before a file is sent again: few attempts during a long outage, and a quick one after its end. */
+/** Backoff before a file is sent again, with few attempts during a long outage and a quick attempt after its end. */
 const SEND_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 15 * MINUTE, factor: 3 }
 /** Backoff before a repeatedly refused file is sent again after it was moved back into the drop folder. */
 const REFUSED_BACKOFF: Backoff = { firstMs: 20 * SECOND, maxMs: 1 * DAY, factor: 4 }
@@ -35,7 +35,7 @@ const FIRST_CHECK_MS = 10 * SECOND
 export const OPEN_STATES: readonly UploadState[] = ['seen', 'sending', 'unconfirmed']
 
 /**
- * Records that the service accepted a content as the activity `path` (null if the response has none), and marks the activity as wanted. If the
+ * Records that the service accepted content as the activity `path` (null if the response has none), and marks the activity as wanted. If the
  * activity came from another content, or was mirrored before the file was seen, the row becomes a `duplicate` of it. Returns undefined if
  * another process has already recorded a result.
  */
@@ -83,7 +83,7 @@ export async function recordDuplicate(
   return recordUploadState(tx, upload, { ...end, ...more, state: 'duplicate' })
 }
 
-/** Reports whether an activity can come from this file: it appeared after the file was seen, and came from no other content. */
+/** Reports whether an activity can come from this file: the activity appeared after the file was seen, and came from no other content. */
 export function isNew(upload: Upload, claims: Claims, path: string): boolean {
   if (claims.claimed.has(path)) return false
   const known = claims.known.get(path)

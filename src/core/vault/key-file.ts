@@ -16,7 +16,7 @@ export function secretKeyPath(dataDir: string): string {
   return join(dataDir, 'secret.key')
 }
 
-/** Returns the path of a new key until its rotation is finished. */
+/** Returns the path at which a new key lies until its rotation is finished. */
 export function pendingKeyPath(dataDir: string, keyId: string): string {
   return `${secretKeyPath(dataDir)}.new-${keyId}`
 }
@@ -47,7 +47,7 @@ export function readOrMakeSecretKey(dataDir: string): Buffer {
   return readKeyFile(path) as Buffer
 }
 
-/** Reads the keys that may have encrypted rows: first that of the key file, then those of unfinished rotations. */
+/** Reads the keys that may have encrypted rows: first the key in the key file, then the keys of unfinished rotations. */
 export function readSecretKeys(dataDir: string): Buffer[] {
   // Reads the key file last, because a rotation that finishes meanwhile moves its key there.
   const pending = readPendingIds(dataDir).flatMap((id) => readKeyFile(pendingKeyPath(dataDir, id)) ?? [])

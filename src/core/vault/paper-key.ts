@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../../kit/errors.ts'
 
-/** Each group is a multiple of 11. One wrong digit, or two adjacent digits swapped, breaks that, so each group reveals its typing error. */
+/** Each group is a multiple of 11. One wrong digit, or two swapped adjacent digits, make the group no multiple of 11, so each group reveals its typing error. */
 const FACTOR = 11
 const KEY_WORDS = 16
 const GROUPS = KEY_WORDS + 1
@@ -17,7 +17,7 @@ export function formatPaperKey(key: Buffer): string[] {
 }
 
 /**
- * Parses the keys in a text: groups as formatPaperKey writes them, between lines of words, or one key in base64 as in a key file. Throws
+ * Parses the keys in a string: groups in formatPaperKey's form, between lines of words, or one key in base64 as in a key file. Throws
  * ConfigError `paper_key`, which names a wrong group by its number and shows none of its digits.
  */
 export function parsePaperKeys(text: string): Buffer[] {

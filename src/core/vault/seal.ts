@@ -3,13 +3,13 @@ import { ConfigError, commandFor } from '../../kit/errors.ts'
 import type { Credentials, Refusals, TokenPair } from '../service/credentials.ts'
 import type { accounts, credentials } from '../store/schema/index.ts'
 
-/** Encrypts texts with AES-256-GCM. A sealed value can be decrypted only for its own account and field, and contains the origin of its service. */
+/** Encrypts strings with AES-256-GCM. A sealed value can be decrypted only for its own account and field, and contains the origin of its service. */
 export type Sealer = Readonly<ReturnType<typeof makeSealer>>
 
 type SealPlace = Readonly<{ accountId: number; field: string }>
 
 const KEY_BYTES = 32
-/** The first byte of a sealed value. The plaintext is the origin, a line break and the text. */
+/** The first byte of a sealed value. The plaintext is the origin, a line break and the string. */
 const VERSION = 2
 // 96 bits, the nonce size that GCM is designed for. Nonces are random, because one key encrypts only a few values.
 const NONCE_BYTES = 12

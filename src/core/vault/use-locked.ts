@@ -19,13 +19,13 @@ import {
 /** Progress of the work under the lock, which survives a rollback. */
 type LockedUse<T> = {
   end: PromiseSettledResult<T> | undefined
-  /** the locked row, or the pair last passed to save */
+  /** the locked row, or the pair of tokens last passed to `save` */
   newest: SealedCredentials | undefined
   /** a spool file was found and must be removed after the commit */
   leftover: boolean
   /** a saved pair is in the spool, so it is safe even if the transaction fails */
   spooled: boolean
-  /** why the table refused that pair, which is then only in the spool */
+  /** why the table refused the saved pair, which is then only in the spool */
   refused: unknown
 }
 

@@ -46,7 +46,7 @@ export function makeTokenVault(
   const { store, keys, spool } = parts
   return {
     read: (accountId: number) => named(store, readCredentials(parts, accountId)),
-    /** Counts the readable logins of all accounts, or of one, and finds the accounts that `read` must check; see findDoubtfulLogins. */
+    /** Counts the readable logins of all accounts or of one account, and finds the accounts that `read` must check; see findDoubtfulLogins. */
     findDoubtful: (accountId?: number) => findDoubtfulLogins(parts, accountId),
     locked: <T>(accountId: number, use: (held: HeldCredentials) => Promise<T>) =>
       named(store, useLocked(parts, accountId, use)),

@@ -9,9 +9,9 @@ export const MAX_NAME_BYTES = 255
 const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])$/i
 /** Separators, and other characters that Windows refuses. */
 const REFUSED = /[/\\:*?"<>|]/g
-/** Control characters, unpaired surrogates, private-use characters, and format characters except joiners: they can reverse the reading order. */
+/** Control characters, unpaired surrogates, private-use characters, and format characters except joiners. Format characters can reverse the reading order. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Co}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu
-/** Removed from both ends of a name: they would hide the file, or Windows would drop them. */
+/** Characters removed from both ends of a name, because they would hide the file or Windows would drop them. */
 const EDGES = /^[\s.\u200c\u200d]+|[\s.\u200c\u200d]+$/g
 
 /**
@@ -26,7 +26,7 @@ export function makeFileStem(name: string | null, fallback: string, maxBytes = M
   return 'workout'
 }
 
-/** Reports whether a text is a plain file name: not hidden, without a path, and not too long. Every result of makeFileStem is. */
+/** Reports whether a string is a plain file name: not hidden, without a path, and not too long. Every result of makeFileStem is a plain file name. */
 export function isPlainName(name: string): boolean {
   return /^[^./\\\0][^/\\\0]*$/.test(name) && Buffer.byteLength(name) <= MAX_NAME_BYTES
 }
@@ -58,7 +58,7 @@ function cleanStem(text: string, maxBytes: number): string {
   return device ? `_${stem}` : stem
 }
 
-/** Shortens a text between visible characters (graphemes), never within one. */
+/** Shortens a string between visible characters (graphemes), never within a character. */
 function cut(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text
   let kept = ''

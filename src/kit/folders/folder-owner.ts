@@ -6,7 +6,7 @@ import { closeAfter } from '../release-stack.ts'
 import { quoteShell } from '../text.ts'
 import { openFolder } from './folder.ts'
 
-/** Identifies a database, and its history since the last restore. */
+/** Identifies a database, and the database's history since its last restore. */
 export type DatabaseIdentity = Readonly<{
   /** a UUID created with the tables; a restore keeps it */
   identity: string
@@ -21,7 +21,7 @@ export const OWNER_FILE = '.musette-database.json'
 
 const NOT_WRITABLE: readonly string[] = ['EROFS', 'EACCES', 'EPERM']
 
-/** The database that uses a folder, as its file says. */
+/** The database that uses a folder, according to the hidden file in the folder. */
 type Owner = Pick<DatabaseIdentity, 'identity' | 'line'>
 
 /** Why a database leaves a folder alone, as a phrase, and the command that hands the folder over. */

@@ -20,7 +20,7 @@ import { closeAfter } from '../release-stack.ts'
 import { quoteShell } from '../text.ts'
 import { type LockAttempt, lockDescriptor } from './kernel-lock.ts'
 
-/** Name of a folder's entry, without a slash. A Buffer if it may not be UTF-8, as names by old devices. */
+/** Name of a folder's entry, without a slash. The name is a Buffer if it may not be UTF-8, because old devices write other encodings. */
 export type Name = Buffer | string
 
 /**
@@ -28,7 +28,7 @@ export type Name = Buffer | string
  * Node's errors. No function follows a link.
  */
 export type Folder = Readonly<{
-  /** the path when it was opened; for people, not for the file system */
+  /** the folder's path when it was opened; for people, not for the file system */
   path: string
   stats(): Promise<Stats>
   list(): Promise<Dirent<Buffer>[]>
@@ -62,11 +62,11 @@ export type Folder = Readonly<{
   lock(): Promise<LockAttempt>
   /** Throws Node's errors if this user may not write into the folder. */
   assertWritable(): Promise<void>
-  /** Flushes the entries to the disk; does nothing if the system cannot. */
+  /** Flushes the entries to the disk. Does nothing if the system cannot flush a folder. */
   sync(): Promise<void>
   /** Resolves when all calls in progress have ended and the folder is closed. */
   close(): Promise<void>
-  /** Runs `work` with a path of an entry that stays valid while it runs; for this module. */
+  /** Runs `work` with a path to an entry; the path stays valid while `work` runs. For this module only. */
   use<T>(name: Name, work: (path: Buffer) => Promise<T>): Promise<T>
 }>
 
@@ -86,7 +86,7 @@ export const SCRATCH = /^\.musette-[0-9a-f]{12}\.tmp$/
 /** Returns a unique name that matches SCRATCH. */
 export const makeScratchName = () => `.musette-${randomBytes(6).toString('hex')}.tmp`
 
-/** A scan calls lstat for each file, and the one in `fs/promises` takes a third longer. */
+/** A scan calls lstat for each file, and the lstat in `fs/promises` takes a third longer. */
 const lstat = promisify(lstatWithCallback)
 
 /** Where Linux lists the open files of this process; a path through an entry leads to the open folder itself. */

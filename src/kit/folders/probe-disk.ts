@@ -4,14 +4,14 @@ import { type Folder, isSame, makeScratchName, orExists, orNoLinks } from './fol
 
 /** What a folder's file system can do. */
 export type Disk = Readonly<{
-  /** hard links work, and inode and link count show them; on FUSE they often do not */
+  /** hard links work, and inode and link count show them; on FUSE, hard links often fail or stay invisible */
   hasLinks: boolean
   /** creating a file fails if its name exists */
   isExclusive: boolean
   ignoresCase: boolean
 }>
 
-/** Probes what a folder's file system can do, with hidden files that it removes again. Throws Node's errors if it cannot create files. */
+/** Probes what a folder's file system can do, with hidden files that are removed again. Throws Node's errors if it cannot create files. */
 export async function probeDisk(folder: Folder): Promise<Disk> {
   const [name, second, third] = [makeScratchName(), makeScratchName(), makeScratchName()]
   const make = (one: string) => folder.create(one, 0o600).then((file) => file.close())

@@ -11,8 +11,8 @@ export type Walked = { folder: Folder; steps: Steps; entries: readonly Dirent<Bu
 
 /**
  * Walks a folder and its subfolders. `visit` gets each folder with its entries and returns the names of the subfolders to enter. Returns the
- * folders that cannot be read; they do not stop the walk. Skips a folder that is gone. Keeps one folder open per level. Throws if the top
- * folder cannot be read, and passes on errors of `visit`.
+ * folders that cannot be read; unreadable folders do not stop the walk. Skips a folder that is gone. Keeps one folder open per level. Throws
+ * if the top folder cannot be read, and passes on errors of `visit`.
  */
 export async function walkFolders(
   top: Folder,
@@ -26,7 +26,7 @@ export async function walkFolders(
     for (const name of await visit(walked)) {
       const steps = [...walked.steps, name]
       const note = (error: unknown) => {
-        // The folder may be gone since it was listed.
+        // The folder may have been deleted since it was listed.
         if (errorCode(error) !== 'ENOENT') unreadable.push({ steps, error })
       }
       const folder = await walked.folder.openInner(name).catch(note)

@@ -1,24 +1,24 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 
-/** A longer head is left to undici, which refuses it, bytes. */
+/** Maximum length of a head that is filtered, bytes. undici gets a longer head as received and refuses it. */
 const LONGEST_HEAD = 64 * 1024
-/** An interim answer, such as 100 Continue; 101 is the last one. */
+/** An interim response, such as 100 Continue. 101 is final, so it does not match. */
 const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d\b/
-/** The place after a blank line. */
+/** The position after a blank line. */
 const BODY = /(?<=\r?\n\r?\n)/
 const LENGTH = /^content-length[ \t]*:[ \t]*(.*?)[ \t]*\r?\n/gim
-/** The code of a server that answers HTTP/1.1 with frames of HTTP/2. */
+/** The error code for a server that answers HTTP/1.1 with HTTP/2 frames. */
 export const HTTP2_ONLY = 'ERR_HTTP2_ONLY'
 
 let isWatching = false
-/** What has come of a head, by the connection; undefined in a body. */
+/** The part of a response head received so far, by connection; undefined while a body is received. */
 const heads = new WeakMap<Socket, Buffer | undefined>()
 
 /**
- * Gives undici the heads of answers as it takes them, in this process: without interim answers that were not asked for (RFC 9110 section 15.2),
- * and with a Content-Length that is stated several times with one value (section 8.6) once. A server that speaks HTTP/2 ends the
- * connection with ERR_HTTP2_ONLY.
+ * Changes the response heads that undici reads in this process, so that undici accepts them. Removes interim responses that were not requested
+ * (RFC 9110 section 15.2), and reduces a Content-Length that is stated several times with one value (section 8.6) to one. A server that speaks
+ * HTTP/2 ends the connection with ERR_HTTP2_ONLY.
  */
 export function watchAnswerHeads(): void {
   if (isWatching) return
@@ -48,7 +48,7 @@ function filterReads(socket: Socket): void {
   }
 }
 
-/** States equal lengths once; of different ones undici refuses the answer. */
+/** Reduces equal Content-Length values to one. Keeps different values, so undici refuses the response. */
 function stateLengthOnce(head: string): string {
   const lengths = new Set(
     [...head.matchAll(LENGTH)].flatMap(([, values = '']) => values.split(/[ \t]*,[ \t]*/)),
@@ -57,7 +57,7 @@ function stateLengthOnce(head: string): string {
   return head.replace(LENGTH, '').replace(/\r?\n$/, `Content-Length: ${[...lengths]}\r\n\r\n`)
 }
 
-/** Tells whether bytes begin with a frame of HTTP/2 for the whole connection: SETTINGS or GOAWAY. */
+/** Reports whether bytes begin with an HTTP/2 frame for the whole connection: SETTINGS or GOAWAY. */
 function isHttp2(bytes: Buffer): boolean {
   return bytes.length >= 9 && [4, 7].includes(bytes[3] ?? 0) && bytes.readUInt32BE(5) === 0 && bytes[0] === 0
 }

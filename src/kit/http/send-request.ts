@@ -8,9 +8,9 @@ const ANSWER_WITHIN_MS = 10 * SECOND
 /** How much of a response body is read, bytes. Only the status counts; the text is for a person who tests a webhook. */
 const READ_BYTES = 4_096
 
-/** The result of a request. `failure`: why it does not count as delivered, without the URL and the response; undefined if it was delivered. */
+/** The result of a request. `failure`: why the request does not count as delivered, without the URL and the response; undefined if the request was delivered. */
 export type Answer = Readonly<{
-  /** undefined without a response */
+  /** undefined if there was no response */
   status: number | undefined
   failure: string | undefined
   ms: number
@@ -36,7 +36,7 @@ export type ReceiverRequest = Readonly<{
   body?: string
 }>
 
-/** Sends a request once, without following redirects, and waits at most 10 s. Throws only the reason of the signal. */
+/** Sends a request once, without following redirects, and waits at most 10 s. Throws only the signal's reason. */
 export async function sendRequest({ url, ...request }: ReceiverRequest, { signal, dispatcher }: SendOptions) {
   const startedAt = performance.now()
   const within = joinSignals([signal], ANSWER_WITHIN_MS)

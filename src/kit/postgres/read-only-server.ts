@@ -18,7 +18,7 @@ export function refuseServer(server: string | null | undefined, standby = false)
   return new TransientError(code, `the Postgres at ${server ?? 'this socket'} ${reason}`)
 }
 
-/** Sources of `default_transaction_read_only` in pg_settings that belong to the role of a login. */
+/** Sources of `default_transaction_read_only` in pg_settings that belong to a login's role. */
 export const READ_ONLY_ROLE = "'user', 'database user'"
 
 /** Makes the error for a role that is read-only, which waiting does not fix. */
@@ -29,8 +29,8 @@ export function refuseReadOnlyRole(cause?: unknown): ConfigError {
 }
 
 /**
- * Makes the state of a pool for servers that take no writes. After a refusal only one connection at a time tries again, after a growing
- * pause; the others get the last error at once. Each attempt may add a line to the log of the server.
+ * Makes the state of a pool for servers that take no writes. After a refusal only one connection at a time tries again, after a growing pause;
+ * the others get the last error at once, because each attempt may add a line to the server's log.
  */
 export function makeRefusals() {
   let [error, since, until]: [unknown, number, number] = [undefined, 0, 0]

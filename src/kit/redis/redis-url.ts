@@ -7,7 +7,7 @@ export type RedisAddress = NonNullable<ReturnType<typeof parseRedisUrl>>
 
 const SHAPE = /^redis(s?)(-sentinel)?:\/\/([^@/?#]*@)?([^@/?#]*)(?:\/(\d*))?(?:\?([^@#]*))?(?:#([\w.:%-]*))?$/
 
-/** Parses a Redis URL, which may name several hosts; undefined if the text is not one. */
+/** Parses a Redis URL, which may name several hosts. Returns undefined if the string is not a Redis URL. */
 export function parseRedisUrl(text: string) {
   const [, tls, sentinel, login = '', list = '', db, query, group] = SHAPE.exec(text) ?? []
   const urls = list.split(',').map((host) => `redis://${login}${host}`)

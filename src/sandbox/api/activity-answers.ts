@@ -13,7 +13,7 @@ import { DETAIL, keepDocumented } from '../http/strict.ts'
 import { type Activity, hasSamples, isListed } from '../rider.ts'
 import { cachedBody, type Settings } from '../world.ts'
 
-/** Answers GET /oauth/activity. `from` and `to` filter by start, `updated_from` by update time; all three are in Unix seconds and inclusive. Newest first; a cap keeps the newest. */
+/** Answers GET /oauth/activity. `from` and `to` filter by start, `updated_from` by update time; all three are in Unix seconds and inclusive. Lists the newest first; a cap keeps the newest activities. */
 export const answerActivityList: RiderAnswer = ({ world, rider }, request) => {
   const from = readSeconds(request, 'from')
   const to = readSeconds(request, 'to')
@@ -61,7 +61,7 @@ export const answerActivity: RiderAnswer = ({ world, rider }, request, params) =
   return json(200, breakBody(activity, body))
 }
 
-/** Breaks a body as planned; `cut` drops the last two fifths and declares the length of the rest. */
+/** Damages a body as planned. `cut` drops the last two fifths and declares the length of the remaining part. */
 function breakBody(activity: Activity, body: Buffer): Buffer {
   if (activity.broken === 'cut') return body.subarray(0, Math.floor(body.length * 0.6))
   if (activity.broken === 'no-summary') return Buffer.from('{"success":true}')

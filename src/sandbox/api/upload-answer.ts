@@ -107,7 +107,7 @@ export function readFitTrack(bytes: Uint8Array, startedAt: Date): Track {
 
 type Column = Exclude<keyof Track, 'unixMs' | 'tgt'>
 
-/** A field of a record (FIT profile, message 20): its size in bytes, its raw value for no value, and the conversion of its raw value. */
+/** A field of a record (FIT profile, message 20): its size in bytes, the raw value that means no value, and the conversion of its raw value. */
 type Field = { column: Column; size: 1 | 2 | 4; nothing: number; value: (raw: number) => number }
 
 const same = (raw: number) => raw

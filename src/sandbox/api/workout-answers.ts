@@ -37,7 +37,7 @@ function writeList(world: World, workouts: Workout[]) {
     }))
 }
 
-/** Makes the fields of published list entries that the document does not have: clock texts, numbers as texts, many fields for display. */
+/** Makes the fields of published list entries that the service document does not define: times and numbers as strings, and many fields for display. */
 function capturedFields(workout: Workout) {
   const { path, difficulty, intervals } = workout
   const random = makeRandom(path, 'entry')

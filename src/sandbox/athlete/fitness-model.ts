@@ -3,7 +3,7 @@ import { DAY } from '../../kit/time.ts'
 /** A training load in its three parts, in XSS. */
 export type Load = { low: number; high: number; peak: number }
 
-/** The training load, which changes slowly, and the recovery load, which changes quickly, in XSS a day. */
+/** The training load, which changes slowly, and the recovery load, which changes quickly, in XSS per day. */
 export type Loads = { tl: Load; rl: Load }
 
 /** The days after which each part of a load has fallen to about a third. */
@@ -42,7 +42,7 @@ export function formOf(loads: Loads): number {
   return totalOf(loads.tl) - totalOf(loads.rl)
 }
 
-/** Returns the service's word for how rested a rider is (Training info, `status`). */
+/** Returns the service's term for how rested a rider is (Training info, `status`). */
 export function freshnessOf(loads: Loads): string {
   const training = totalOf(loads.tl)
   const share = training > 0 ? formOf(loads) / training : 0

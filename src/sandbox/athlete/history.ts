@@ -28,7 +28,7 @@ const HOMES: readonly Home[] = [
   { zone: 'Europe/Berlin', lat: 52.52, lng: 13.405 },
 ]
 
-/** Returns the home in a time zone, by default the home in Toronto. Throws ConfigError `sandbox_home` for a zone without a home. */
+/** Returns the home in a time zone, by default the home in Toronto. Throws ConfigError `sandbox_home` if no home has this zone. */
 export function homeIn(zone = TORONTO.zone): Home {
   const home = HOMES.find((each) => each.zone === zone)
   if (home) return home
@@ -46,8 +46,8 @@ const ZONES: ReadonlyArray<readonly [Zone, number]> = [
 ]
 
 /**
- * Plans `count` activities over three years up to the day before `todayMs` (midnight UTC), oldest first: long rides at weekends, hard rides
- * on Tuesdays and Thursdays, some runs; none is longer than `longestActivitySeconds`. The same seed, day and home give the same plan.
+ * Plans `count` activities over three years up to the day before `todayMs` (midnight UTC), oldest first: long rides at weekends, hard rides on
+ * Tuesdays and Thursdays, some runs. No activity is longer than `longestActivitySeconds`. The same seed, day and home give the same plan.
  */
 export function planHistory(input: {
   seed: number

@@ -1,7 +1,7 @@
 /** A source of numbers in [0, 1), determined by its seed. */
 export type Random = () => number
 
-/** Makes a random source; its seed is the joined text of the parts. */
+/** Makes a random source; the seed is the joined parts. */
 export function makeRandom(...parts: Array<string | number>): Random {
   let state = hash(parts.join('\u0001'))
   return () => {
@@ -42,7 +42,7 @@ export function makeWord(random: Random, length: number): string {
   return Array.from({ length }, () => letters[Math.floor(random() * letters.length)]).join('')
 }
 
-/** Computes the 32-bit FNV-1a hash of a text. */
+/** Computes the 32-bit FNV-1a hash of a string. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)

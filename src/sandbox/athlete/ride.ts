@@ -8,7 +8,7 @@ export type Ride = Pick<PlannedActivity, 'startMs' | 'seconds' | 'kind' | 'runni
   seed: number | string
   signature: Signature
   home: Home
-  /** whether the ride reaches the limit and so proves a new signature */
+  /** whether the ride reaches the rider's limit, so it proves a new signature */
   breakthrough: boolean
 }
 
@@ -117,7 +117,7 @@ const KG = RIDER_KG + 10
 const CHAIN = 0.975
 const ROLLING = 0.005
 const DRAG = 0.6 * 0.32
-/** The energy of a runner per kg and metre, J, and how much a slope adds to it. */
+/** A runner's energy per kg and metre, J, and the energy that a slope adds. */
 const STRIDE = 0.8
 const CLIMBING = 4
 /** The range in which position, tyres and clothes can multiply rolling resistance, drag and strides. */
@@ -186,12 +186,12 @@ const FAR = Number.POSITIVE_INFINITY
 /** The road of an indoor trainer. */
 const LEVEL: Road = { lengthM: FAR, sectionM: FAR, slopes: [0], headings: [0], heights: [0] }
 
-/** Each loop of a home is an eighth longer than the one before, so that every ride fits a loop; long rides go round several times. */
+/** Each loop of a home is an eighth longer than the loop before, so that every ride fits a loop. Long rides repeat the loop. */
 const GROWTH = 1.125
 const MIN_LOOP_M = 600
 const MAX_LOOP_M = 110_000
 const SECTION_M = 20
-/** Waves that are added up: slope, or angle in radians, by length in metres. */
+/** Waves whose sum is the slope, or the angle in radians, by length in metres. */
 const HILLS = { 12000: 0.027, 6000: 0.027, 2900: 0.022, 1300: 0.012 }
 const BENDS = { 30000: 0.7, 9000: 0.6, 3500: 0.5, 1400: 0.5, 600: 0.35 }
 

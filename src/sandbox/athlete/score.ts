@@ -5,7 +5,7 @@ const SCORED_COLUMNS = ['raw', 'power', 'mpa', 'low', 'high', 'peak', 'rate'] as
 
 /**
  * A track as the service scores it, second by second: `raw` watts after scaling, `power` as the mean of five seconds, the available power
- * (`mpa`), running totals of the load (`low`, `high`, `peak`), and the smoothed load an hour as `rate`.
+ * (`mpa`), running totals of the load (`low`, `high`, `peak`), and the smoothed load per hour as `rate`.
  */
 export type Scored = { track: Track; signature: Signature } & Record<
   (typeof SCORED_COLUMNS)[number],
@@ -51,7 +51,7 @@ export function scoreTrack(track: Track, signature: Signature, scale = 1): Score
   return scored
 }
 
-/** Returns the load of a track, which is the end of its running totals. */
+/** Returns a track's load, which is the last value of its running totals. */
 export function loadOf(scored: Scored): Load {
   return mapLoad((part) => scored[part].at(-1) ?? 0)
 }
@@ -76,7 +76,7 @@ function trailingMean(raw: Float64Array, place: number): number {
 /** The totals of a track, see sumTrack. */
 export type Totals = ReturnType<typeof sumTrack>
 
-/** Computes the totals of a scored track in seconds, watts, rpm, metres, kilometres and kilojoules; `hardest` is a load an hour. Averages are over recorded seconds. */
+/** Computes the totals of a scored track in seconds, watts, rpm, metres, kilometres and kilojoules. Averages cover recorded seconds. `hardest` is the highest training load per hour. */
 export function sumTrack(scored: Scored) {
   const { track, signature } = scored
   const length = track.unixMs.length

@@ -5,7 +5,7 @@ import type { Scored } from './score.ts'
 /** One second as the service sends it (an entry of session_data). */
 type WireSample = Record<string, number | string | null>
 
-/** The fields that the recording of an activity adds to those of every recorded answer, or leaves null. */
+/** Fields that an activity's recording adds to the fields of every recorded answer, or leaves null. */
 type Traits = Record<'raw' | 'parts' | 'scaled' | 'proximity' | 'nulls' | 'strapless', boolean>
 
 /**

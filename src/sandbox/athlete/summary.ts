@@ -16,7 +16,7 @@ type SummaryFacts = Activity & {
   day: string
 }
 
-/** The values that recorded answers have without a breakthrough, with their weights here. */
+/** The values that recorded answers have without a breakthrough, with the weights by which the sandbox draws them. */
 const NO_BREAKTHROUGH: ReadonlyArray<readonly [number | null, number]> = [
   [0, 86],
   [-1, 10],

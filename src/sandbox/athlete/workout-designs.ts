@@ -68,7 +68,7 @@ export const DEFAULT_WORKOUTS: readonly Design[] = [
   },
 ]
 
-/** The own workouts of each rider; a second rider's paths begin differently. */
+/** Each rider's own workouts. A second rider's paths begin differently. */
 export const OWN_WORKOUTS: readonly Design[] = [
   {
     path: 'own0tempo0000001',
@@ -93,7 +93,7 @@ export const OWN_WORKOUTS: readonly Design[] = [
   },
 ]
 
-/** Makes workouts from designs: the first was changed last, at `newestMs`, each other a day before the previous one. */
+/** Makes workouts from designs: the first workout was changed at `newestMs`, and each further workout a day before the previous one. */
 export function datedWorkouts(designs: readonly Design[], newestMs: number): Workout[] {
   return designs.map((design, i) => ({ ...design, modifiedMs: newestMs - i * DAY, deleted: false }))
 }

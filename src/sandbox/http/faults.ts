@@ -44,7 +44,7 @@ function compile(text: string): RegExp | undefined {
   }
 }
 
-/** Sends a whole answer, and ends the connection only after the request is read: a client that is still writing would lose the answer. */
+/** Sends a whole answer. Ends the connection only after the request is read, because a client that is still writing would lose the answer. */
 export function sendReply(response: ServerResponse, reply: Reply): void {
   const { req } = response
   writeHead(response, reply)
@@ -54,7 +54,7 @@ export function sendReply(response: ServerResponse, reply: Reply): void {
   req.once('close', () => response.end()).resume()
 }
 
-/** Fails as planned. `reset`, `status`, `html`, `empty` and `stall` skip the work; `cut`, `slow` and `lost-answer` fail after it. */
+/** Fails as planned. `reset`, `status`, `html`, `empty` and `stall` skip the endpoint's work; `cut`, `slow` and `lost-answer` fail after this work. */
 export async function sendFaulty(
   deps: { response: ServerResponse; signal: AbortSignal; work: () => Promise<Reply> },
   fault: Fault,

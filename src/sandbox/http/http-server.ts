@@ -86,7 +86,7 @@ function matchPath(pattern: string, path: string): Params | undefined {
   return found ? Object.fromEntries(parts.map(([name, value]) => [name, percentDecode(value)])) : undefined
 }
 
-/** Decodes percent escapes; returns a text with an invalid escape unchanged. */
+/** Decodes percent escapes. Returns a string with an invalid escape unchanged. */
 export function percentDecode(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -21,7 +21,7 @@ const FORM: Readonly<Record<string, readonly string[]>> = {
   authorization_code: ['code', 'redirect_uri'],
 }
 
-/** In a strict sandbox, counts what a request has beyond the document, and reports each kind once. */
+/** In a strict sandbox, counts the parts of a request that the service document does not define, and reports each kind once. */
 export function deviate(world: World, where: string, what: string): void {
   if (!world.strict) return
   const said = `${where}: ${what}`
@@ -30,7 +30,7 @@ export function deviate(world: World, where: string, what: string): void {
   if (times === 0) world.strict(said)
 }
 
-/** Checks the address, query and token of a request. Throws a refusal if the token is in the query, which the document does not allow. */
+/** Checks the address, query and token of a request. Throws a refusal if the token is in the query, which the service document does not allow. */
 export function checkRequest(world: World, where: string, { query, message }: Request): void {
   if (!world.strict) return
   const known = QUERY[where === 'POST /oauth/authorize' ? 'GET /oauth/authorize' : where] ?? {}

@@ -133,7 +133,7 @@ function requireActivity(world: World, params: Params): { rider: Rider; activity
   return found
 }
 
-/** Returns all facts about an activity, including those that no answer contains. */
+/** Returns all facts about an activity, including facts that no answer contains. */
 function makeTruth(activity: Activity, rider: string, nowMs: number) {
   return {
     ...makeListEntry(activity, 'zone'),

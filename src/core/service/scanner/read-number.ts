@@ -4,17 +4,17 @@ const ZERO: u32 = 0x30
 const UPPER_E: u32 = 0x45
 const LOWER_E: u32 = 0x65
 
-/** Returned instead of an address if there is no number, or none that `readNumber` can read. */
+/** Returned instead of an address if there is no number, or if `readNumber` cannot read the number. */
 export const NO_NUMBER: usize = 0
 
-/** Maximum digits of a number: any number with this many fits 64 bits. */
+/** Maximum number of digits: any whole number with this many digits fits 64 bits. */
 const MAX_DIGITS: u32 = 19
 const MAX_DECIMALS: u32 = 22
 /** Bits of a double's mantissa after the leading one. */
 const MANTISSA_BITS = 52
 const MANTISSA: u64 = (1 << MANTISSA_BITS) - 1
 const EXPONENT_BIAS = 1023
-/** Whole numbers from here on may have no exact double. */
+/** Whole numbers of at least this size may have no exact double. */
 const FIRST_INEXACT: u64 = 1 << 53
 
 const POWERS_OF_TEN = memory.data<u64>([
@@ -22,7 +22,7 @@ const POWERS_OF_TEN = memory.data<u64>([
   100_000_000_000, 1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000,
   10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000, 10_000_000_000_000_000_000,
 ])
-/** Powers of five up to 5^22, all of which a double holds exactly. */
+/** Powers of five up to 5^22; a double holds each exactly. */
 const POWERS_OF_FIVE = memory.data<u64>([
   1, 5, 25, 125, 625, 3_125, 15_625, 78_125, 390_625, 1_953_125, 9_765_625, 48_828_125, 244_140_625,
   1_220_703_125, 6_103_515_625, 30_517_578_125, 152_587_890_625, 762_939_453_125, 3_814_697_265_625,

@@ -1,6 +1,6 @@
 import { NO_NUMBER, readNumber } from './read-number'
 
-/** Parses and keeps the JSON value at `at`, an offset in the window, unless it is a plain number. Returns the offset after it; 0: no JSON. */
+/** Parses and keeps the JSON value at `at`, an offset in the window, unless the value is a plain number. Returns the offset after the value, or 0 if the bytes are not JSON. */
 declare function readOther(column: u32, row: u32, at: u32): u32
 
 const QUOTE: u32 = 0x22

@@ -5,7 +5,7 @@ import { any, camelCase, type Fields, type Kind, type Values } from '../../field
 
 /**
  * One difference between a response and the service's document: an unknown field (`unknown`), a value with a wrong type or an unreadable one
- * (`type`), a number too large for its column or a text that was cut (`range`). `example` is any JSON value.
+ * (`type`), a number too large for its column or a string that was cut (`range`). `example` is any JSON value.
  */
 export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
 
@@ -19,13 +19,13 @@ export type WithDrift = { drift: Drift[] }
 /** Parses a decoded JSON value; `prefix` starts the names of its fields in drift. */
 type Parser<T> = (wire: unknown, prefix?: string) => Parsed<T>
 
-/** The fields that every response has besides its own. */
+/** Fields that every response may have in addition to its own. */
 export const ANSWER = { success: any('success') }
 
 /**
- * Makes the parser of an object with these fields. A missing or null field stays so, a value with a wrong type becomes null, and a long text
- * is cut; the latter two and unknown fields are reported as drift. Fails only if a key is missing or wrong, or if the object is too deep or
- * has too many fields; `reason` names the field, never its value.
+ * Makes the parser of an object with these fields. A missing field stays missing and null stays null. A value with a wrong type becomes null,
+ * and a long string is cut. Wrong types, cut strings and unknown fields are reported as drift. Fails only if a key is missing or wrong, or if
+ * the object is too deep or has too many fields; `reason` names the field, never its value.
  */
 export function makeParser<L extends Fields>(fields: L): Parser<Values<L>> {
   const tree = makeTree(fields)
@@ -66,7 +66,7 @@ function makeTree(fields: Fields): Tree {
   return tree
 }
 
-/** Reads the members of an object and its nested objects; members that the tree lacks are drift. */
+/** Reads the members of an object and its nested objects. A member that the tree lacks is reported as drift. */
 function readObject(tree: Tree, wire: object, prefix: string, read: Read = { values: {}, drift: [] }): Read {
   for (const [name, sent] of Object.entries(wire) as Array<[string, unknown]>) {
     const known = tree.get(name)
@@ -180,7 +180,7 @@ export function readNumber(sent: unknown): number | null | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** Reads a text, or a number as text. */
+/** Returns a string as it is and a number as a string. Returns undefined for anything else. */
 export function readText(sent: unknown): string | undefined {
   return typeof sent === 'string' || typeof sent === 'number' ? String(sent) : undefined
 }
@@ -190,7 +190,7 @@ function readIdentity(sent: unknown): string | undefined {
   return text !== undefined && fitsIdentity(text) ? text : undefined
 }
 
-/** Reports whether a text is short enough for an identity. */
+/** Reports whether a string is short enough for an identity. */
 export function fitsIdentity(text: string): boolean {
   return Buffer.byteLength(text) <= MAX_IDENTITY_BYTES
 }

@@ -16,7 +16,7 @@ export type WireListEntry = Values<typeof ENTRY_FIELDS>
 
 const parseEntry = makeParser(ENTRY_FIELDS)
 
-/** Parses a response of endpoint 9; fails only without a list. */
+/** Parses a response of endpoint 9. Fails only if it has no list. */
 export function parseActivityList(wire: Record<string, unknown>) {
   return parseListAnswer(parseEntry, wire, 'activities')
 }

@@ -2,9 +2,9 @@ import { isObject } from '../../../kit/json.ts'
 import { DAY, SECOND } from '../../../kit/time.ts'
 import { readNumber } from './lenient.ts'
 
-/** Lifetime of an access token in the document, used if a response has no valid one. */
+/** Lifetime of an access token in the service document, used if a response has no valid lifetime. */
 const DOCUMENTED_LIFETIME_S = 604_800
-/** Minimum lifetime: with a shorter one, each call would refresh. */
+/** Minimum lifetime, because with a shorter lifetime each call would refresh the token. */
 const MIN_LIFETIME_S = 1
 /**
  * Maximum accepted lifetime, ms: a refresh token may expire after 14 days, and a pair is refreshed at 60 % of its life. A much longer lifetime
@@ -12,11 +12,11 @@ const MIN_LIFETIME_S = 1
  */
 export const MAX_LIFETIME_MS = 14 * DAY
 
-/** Visible ASCII without spaces: any other character could split a header or be refused in it. */
+/** Visible ASCII without spaces: any other character could split a header or make it invalid. */
 const TOKEN = /^[\x21-\x7e]+$/
 
 /**
- * Parses a token response by its content (service document, "Token response"); undefined without any token. A missing token is undefined, and
+ * Parses a token response by its content (service document, "Token response"); undefined if it has no token. A missing token is undefined, and
  * so is an access token that a header cannot hold. `expires_in` is in seconds, from 1 to 14 days.
  */
 export function parseToken(wire: unknown) {

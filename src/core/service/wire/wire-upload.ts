@@ -7,7 +7,7 @@ import { fitsIdentity, type Parsed, readText } from './lenient.ts'
 /** The response to an accepted upload (service document, "Upload response"): the address of the new activity. */
 export type WireUpload = { url: string | undefined }
 
-/** Parses a response of endpoint 10. Even if it is malformed, the file has arrived. */
+/** Parses a response of endpoint 10. Even if the response is malformed, the file has arrived. */
 export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
   const excess = excessOf(wire)
   if (excess !== undefined) return { ok: false, reason: excess }
@@ -16,7 +16,7 @@ export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
   return { ok: true, value: { url: isObject(file) ? readText(file.url) : undefined }, drift: [] }
 }
 
-/** Returns the new activity's path: the last part of `json.files[0].url`. Undefined if it is missing or too long. */
+/** Returns the new activity's path: the last part of `json.files[0].url`. Undefined if the path is missing or too long. */
 export function parseUploadedPath({ url }: WireUpload): string | undefined {
   const last = url
     ?.replace(/[?#].*$/s, '')
@@ -35,12 +35,12 @@ function decode(segment: string): string {
   }
 }
 
-/** A FIT file to send, and the activity's name if it should get one. */
+/** A FIT file to send, and the activity's name if the activity should get one. */
 export type UploadFile = {
   fileName: string
   bytes: Uint8Array
   name?: string
-  /** called when the connection takes the last bytes: from then on the service may have the whole body */
+  /** called when the connection takes the last bytes, because the service may have the whole body after that */
   onSent?: () => void
 }
 

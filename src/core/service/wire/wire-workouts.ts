@@ -28,7 +28,7 @@ function parseEntry(wire: unknown, prefix?: string): Parsed<WireWorkoutEntry> {
   return parsed.ok ? { ...parsed, value: { ...parsed.value, raw: wire } } : parsed
 }
 
-/** Parses a response of endpoint 5 or 6; fails only without a list. */
+/** Parses a response of endpoint 5 or 6. Fails only if it has no list. */
 export function parseWorkoutList(wire: Record<string, unknown>) {
   return parseListAnswer(parseEntry, wire, 'workouts')
 }
@@ -42,7 +42,7 @@ export type WireWorkout = Values<typeof DEFINITION_FIELDS> & {
 const parseDefinition = makeParser({ ...ANSWER, ...DEFINITION_FIELDS })
 const parseSet = makeParser(WORKOUT_SET_FIELDS)
 
-/** Parses a response of endpoint 7; fails only without a list of sets. */
+/** Parses a response of endpoint 7. Fails only if it has no list of sets. */
 export function parseWorkout(wire: Record<string, unknown>): Parsed<WireWorkout> {
   const { workout: _sets, ...rest } = wire
   const parsed = parseDefinition(rest)

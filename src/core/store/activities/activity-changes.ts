@@ -19,8 +19,8 @@ const STATEMENTS = new Map<string, string>()
 
 /**
  * Sets columns of activities. An undefined member leaves its column unchanged, and a row that already has all values is not written. One
- * statement updates all rows that set the same columns. Its text is cached, because drizzle takes a millisecond per activity to build it
- * for sixty columns.
+ * statement updates all rows that set the same columns. The SQL is cached, because drizzle takes a millisecond per activity to build it for
+ * sixty columns.
  */
 export async function updateActivities(tx: Tx, rows: ReadonlyArray<ActivityChange & { activityId: number }>) {
   const alike = new Map<string, Array<Record<string, unknown>>>()
@@ -77,7 +77,7 @@ export function exactStart(startedAt: Date, local: string | null | undefined): s
   return startedAt.toISOString().replace('Z', `${beyondMs}Z`)
 }
 
-/** Everything derived from one answer that has samples. */
+/** All values derived from an answer that has samples. */
 export type DerivedDetail = Omit<Content, 'activityId'> & {
   readonly row: ActivityDetailRow
   readonly place: Place

@@ -32,8 +32,8 @@ const select = (tx: Tx) => tx.db.select(COLUMNS).from(activities)
 export type WantedActivity = Readonly<Awaited<ReturnType<typeof select>>[number]>
 
 /**
- * Finds an account's activities that are due at `now`, newest start first: wanted ones, and those whose next fetch is due, including
- * mirrored ones. Leaves out absent activities, and failed ones without a next fetch.
+ * Finds an account's activities that are due at `now`, newest start first: wanted activities, and activities whose next fetch is due,
+ * including mirrored ones. Leaves out absent activities, and failed activities without a next fetch.
  */
 export async function findWanted(
   tx: Tx,
@@ -68,7 +68,7 @@ function isDue(now: Date): SQL | undefined {
   )
 }
 
-/** Finds the mirrored activities with the oldest comparison, never compared ones first. Returns none while an activity of the account is due. */
+/** Finds the mirrored activities with the oldest comparison; activities that were never compared come first. Returns none while an activity of the account is due. */
 export async function findLeastVerified(
   tx: Tx,
   { accountId, limit, now }: { accountId: number; limit: number; now: Date },
@@ -81,7 +81,7 @@ export async function findLeastVerified(
     .limit(limit)
 }
 
-/** Finds an account's mirrored activities to compare: those with the given paths, `sample` random ones, or all. */
+/** Finds an account's mirrored activities to compare: activities with the given paths, `sample` random activities, or all. */
 export async function findToVerify(
   tx: Tx,
   { accountId, choice }: { accountId: number; choice: VerifyChoice },
@@ -92,7 +92,7 @@ export async function findToVerify(
   return await query.orderBy(desc(activities.activityId))
 }
 
-/** Which activities to compare: all, `sample` random ones, or those with these paths. */
+/** Which activities to compare: all, `sample` random activities, or activities with these paths. */
 export type VerifyChoice = { all: true } | { sample: number } | { paths: readonly string[] }
 
 function isMirrored(accountId: number): SQL | undefined {
@@ -104,8 +104,8 @@ function isMirrored(accountId: number): SQL | undefined {
 }
 
 /**
- * Marks activities as wanted as if never fetched: without the hash of the summary, the next fetch includes the samples. Selects those with
- * `paths`, or that started on or after the day `since` (midnight UTC). Skips absent ones. Returns the marked paths.
+ * Marks activities as wanted and deletes their summary hash, so that the next fetch includes the samples. Selects activities by `paths`, or
+ * activities that started on or after the day `since` (midnight UTC). Skips absent activities. Returns the marked paths.
  */
 export async function recordRefetch(
   tx: Tx,
@@ -141,7 +141,7 @@ export async function findMirroredPath(tx: Tx, accountId: number): Promise<strin
   return row?.path
 }
 
-/** Number of listed activities by state, and of absent ones. */
+/** Number of listed activities by state, and number of absent activities. */
 type StateCounts = Record<DetailState | 'absent', number>
 
 /** Counts an account's activities by state; an absent activity counts only as absent. */
@@ -159,7 +159,7 @@ export async function countByState(tx: Tx, accountId: number): Promise<StateCoun
   return counts
 }
 
-/** Counts an account's activities that were ever fetched, and finds the local date of the newest listed one (`2026-11-20`). */
+/** Counts an account's activities that were ever fetched, and finds the local date of the newest listed activity (`2026-11-20`). */
 export async function findFetched(tx: Tx, accountId: number) {
   const [row] = await tx.db
     .select({

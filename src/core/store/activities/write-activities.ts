@@ -31,10 +31,10 @@ import { fieldsOfEntry, type ListedActivity } from './upsert-listed.ts'
  */
 type AnswerKey = { activityId: number; requestedAt: Date; recordedAt?: Date }
 
-/** One answer about one activity. It is dropped if the row holds an answer that was requested later. */
+/** One answer about one activity. The answer is dropped if the row holds an answer that was requested later. */
 export type AnsweredDetail = AnswerKey &
   Omit<DerivedDetail, 'samples'> & {
-    /** undefined if the answer had no session data; then the samples and everything derived from them stay */
+    /** undefined if the answer had no session data; then the samples and the values derived from them stay */
     samples?: Samples | undefined
     rawDocument?: PackedDocument | undefined
     detailState: 'mirrored' | 'awaiting_samples'

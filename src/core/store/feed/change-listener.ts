@@ -7,9 +7,9 @@ import { type JoinedSignal, joinSignals, MINUTE, SECOND, sleep } from '../../../
 const [CONNECT_AGAIN_MS, LOST_MS] = [MINUTE, SECOND]
 
 /**
- * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that are added,
- * removed or signed in. While it cannot connect, or if a pooler drops notifications, `wait` takes its full time. A lost connection ends a
- * wait after a second and is reopened.
+ * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that are added, removed
+ * or signed in. If the listener cannot connect, or if a pooler drops notifications, `wait` takes its full time. A lost connection ends a wait
+ * after a second and is reopened.
  */
 export function openChangeListener(
   deps: { log: Logger },

@@ -15,7 +15,7 @@ export type Change = Readonly<{
 }>
 
 /**
- * Finds at most `limit` settled changes after the number `after`, in their order, of one account or of all; a restore concerns every
+ * Finds at most `limit` settled changes after the number `after`, in their order, of one account or of all accounts. A restore concerns every
  * account. `waiting`: later changes are recorded, but a transaction that still runs may add changes before them.
  */
 export async function findChanges(
@@ -86,7 +86,7 @@ export async function checkSince(tx: Tx, since: number): Promise<void> {
 /** Maximum rows that one statement deletes. */
 const PRUNED_AT_ONCE = 10_000
 
-/** Deletes at most `limit` changes older than 90 days and returns how many. Keeps the newest of them, to show what a reader missed. */
+/** Deletes at most `limit` changes older than 90 days and returns the number of deleted changes. Keeps the newest of the old changes, to show which changes a reader missed. */
 export async function pruneChanges(tx: Tx, limit = PRUNED_AT_ONCE): Promise<number> {
   const { rowCount } = await tx.client.query(
     `WITH last AS (SELECT max(change_id) AS old FROM training.changes WHERE at < now() - interval '90 days')

@@ -1,18 +1,17 @@
 import { findIdentity } from '../database-facts.ts'
 import type { Tx } from '../store.ts'
 
-/** The newest change of a line, as it was last seen; `at` has microseconds. */
+/** The newest change that was last seen in a database line (see identity and line in folder-owner.ts); `at` has microseconds. */
 export type SeenChange = Readonly<{ line: string; changeId: number; at: string }>
 
-/** Selects a row if the database never had this change, because it continues from an earlier moment. */
+/** Selects a row if the database never had this change, which happens if the database was restored to an earlier moment. */
 const PUT_BACK = `FROM training.database d, training.changes_change_id_seq s
   WHERE NOT pg_is_in_recovery() AND ($1 <> ALL (d.earlier_lines || d.line) OR $1 = d.line AND (
     s.last_value < $2 OR EXISTS (SELECT FROM training.changes WHERE change_id = $2 AND at <> $3)))`
 
 /**
- * Begins a new line if Postgres shows that the database has moved (see musette.follow_database in the database), or if the change `seen`
- * shows that its files were put back, which Postgres cannot detect. Returns identity and line, and the newest change, undefined if there is
- * none.
+ * Begins a new line if Postgres shows that the database has moved (see musette.follow_database in the database), or if the change `seen` shows
+ * that its files were put back, which Postgres cannot detect. Returns identity and line, and the newest change (undefined if there is none).
  */
 export async function followDatabase(tx: Tx, seen?: SeenChange) {
   const values = seen && [seen.line, seen.changeId, seen.at]

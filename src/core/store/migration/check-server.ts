@@ -7,8 +7,9 @@ import { SECOND, within } from '../../../kit/time.ts'
 const SECOND_SESSION_WITHIN_MS = 5 * SECOND
 
 /**
- * Checks what no query can work around: the encoding is UTF-8, the login may create what is missing, and a session stays on its server
- * connection. Throws ConfigError `database_encoding`, `database_forbidden` or `database_pooled`, or pg's own errors.
+ * Checks three conditions that no query can work around: the encoding is UTF-8, the login may create missing tables and functions, and a
+ * session stays on its server connection. Throws ConfigError `database_encoding`, `database_forbidden` or `database_pooled`, or pg's own
+ * errors.
  */
 export async function checkServer(client: pg.ClientBase, connectionString: string): Promise<void> {
   const { rows } = await client.query<{ encoding: string; missing: string | null }>(
@@ -35,7 +36,7 @@ export async function checkServer(client: pg.ClientBase, connectionString: strin
   }
 }
 
-/** Reports whether a pooler changes sessions between statements. A pooler reports another process id than the server. */
+/** Reports whether a pooler changes sessions between statements. A pooler reports a different process id than the server. */
 async function isPooledByTransaction(first: pg.ClientBase, connectionString: string): Promise<boolean> {
   const before = await findPid(first)
   if (before === (first as unknown as { processID: number }).processID) return false

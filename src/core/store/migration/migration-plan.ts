@@ -4,9 +4,9 @@ import type pg from 'pg'
 import { UnexpectedResponseError } from '../../../kit/errors.ts'
 import { assertNoForeignTables, findVersion, migrationsFolder, readJournal } from './schema-version.ts'
 
-/** Which statements of other sessions wait until the migration ends, from none to all; `rows`: writes of the rows that it changes. */
+/** Which statements of other sessions wait until the migration ends, from none to all. `rows`: writes to rows that the migration changes. */
 const WAITS = ['none', 'rows', 'writes', 'all'] as const
-/** What a migration does with the rows of a table, from least to most. */
+/** What a migration does with a table's rows, from least to most work. */
 const WORK = ['none', 'read', 'changed', 'rewritten'] as const
 
 type Effect = { waits: (typeof WAITS)[number]; work: (typeof WORK)[number] }
@@ -37,8 +37,8 @@ export type MigrationPlan = {
 }
 
 /**
- * Finds what `migrate` would do to a database; changes nothing. Throws ConfigError as `migrate` does, and UnexpectedResponseError
- * `migrations_missing`. `folder` is the folder of the migrations, for tests.
+ * Returns the changes that `migrate` would make to a database, and changes nothing. Throws ConfigError as `migrate` does, and
+ * UnexpectedResponseError `migrations_missing`. `folder` is the folder of the migrations, for tests.
  */
 export async function findMigrationPlan(client: pg.ClientBase, folder?: string): Promise<MigrationPlan> {
   const { version, target, madeBy } = await findVersion(client, folder)

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { ConfigError } from '../../../kit/errors.ts'
 import type { Store } from '../store.ts'
 
-/** The role of the logins that see single accounts. It may read only what musette.protect() has opened to it. */
+/** The role of the logins that see single accounts. The role may read only the tables and views that musette.protect() has opened to it. */
 const ONE_ACCOUNT = 'musette_one_account'
 const READABLE = `relnamespace = to_regnamespace('training') and relkind in ('r', 'p', 'v')`
 
@@ -16,7 +16,7 @@ export async function findUnprotected(client: pg.ClientBase): Promise<number[] |
   return rows.map(({ oid }) => oid)
 }
 
-/** Protects what a migration created or replaced, so that a held login sees only its accounts there. Skips `ofUsers`, which users made. */
+/** Protects the tables and views that a migration created or replaced, so that a login limited to one account sees only its account there. Skips `ofUsers`, which users created. */
 export async function protectNew(client: pg.ClientBase, ofUsers: readonly number[]): Promise<void> {
   await client.query(
     `select musette.protect(oid) from pg_class
@@ -25,7 +25,7 @@ export async function protectNew(client: pg.ClientBase, ofUsers: readonly number
   )
 }
 
-/** Protects a table and its partitions, including new ones, so that a held login sees only its accounts there. */
+/** Protects a table and its partitions, including new partitions, so that a login limited to one account sees only its account there. */
 export async function protectParts(client: pg.ClientBase, table: string): Promise<void> {
   await client.query(
     `select musette.protect(part.oid) from (select $1::regclass as oid union all
@@ -36,8 +36,8 @@ export async function protectParts(client: pg.ClientBase, table: string): Promis
 
 /**
  * Prepares the database for logins that see one account. Throws ConfigError `one_account_unsupported` before Postgres 15. If the server was
- * upgraded to 15 later, makes the views use the rights of their reader, each view in a separate transaction: a transaction that waits for
- * one view while it holds another would deadlock with a daemon.
+ * upgraded to 15 later, gives the views the option `security_invoker`. Changes each view in a separate transaction, because a transaction that
+ * waits for one view while it locks another could deadlock with a daemon.
  */
 export async function assertOneAccount(store: Pick<Store, 'transaction'>): Promise<void> {
   const { rows } = await store.transaction(({ client }) =>
@@ -55,7 +55,7 @@ export async function assertOneAccount(store: Pick<Store, 'transaction'>): Promi
     await store.transaction(({ client }) => client.query('select musette.protect($1)', [oid]))
 }
 
-/** Limits a login to one account: from its next statement on, it sees only the rows of that account, whatever roles it is a member of. */
+/** Limits a login to one account. From its next statement on, the login sees only that account's rows, whatever roles it is a member of. */
 export async function holdToAccount(client: pg.ClientBase, login: string, accountId: number): Promise<void> {
   const name = pg.escapeIdentifier(login)
   if ((await client.query('select from pg_roles where rolname = $1', [ONE_ACCOUNT])).rowCount === 0)

@@ -9,7 +9,7 @@ import type { Tx } from '../store.ts'
 /** The table that lists the migrations of a database. */
 export const JOURNAL = 'musette.migrations'
 
-/** Creates the table; the first migration comments on it. */
+/** Creates the table; the first migration adds its comment. */
 export const CREATE_JOURNAL = `
   CREATE TABLE IF NOT EXISTS ${JOURNAL} (
     id serial PRIMARY KEY,
@@ -41,7 +41,7 @@ type Version = {
 }
 
 /**
- * Finds the version of the database and that of this program. A version is when its last migration was generated, ms since 1970, or 0 for a
+ * Finds the versions of the database and of this program. A version is when its last migration was generated, ms since 1970, or 0 for a
  * database without migrations. Throws ConfigError unless this program has every migration of the database.
  */
 export async function findVersion(client: pg.ClientBase, folder?: string): Promise<Version> {

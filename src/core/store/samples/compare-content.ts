@@ -23,7 +23,7 @@ import { findExtras } from './stored-samples.ts'
  */
 export type Difference = { field: string; mirrored: Json; service: Json; cells: number }
 
-/** Compares an activity's stored samples and derived values with those that this content would write. */
+/** Compares an activity's stored samples and derived values with the rows that `content` would write. */
 export async function findContentDifferences(tx: Tx, activity: Content): Promise<Difference[]> {
   return [
     ...((await holdsRows(tx, activity)) ? [] : await findSampleDifferences(tx, activity)),

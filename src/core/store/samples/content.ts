@@ -16,7 +16,7 @@ export type PowerBest = Readonly<{ durationS: number; watts: number }>
 /** The sample column that a power curve was computed from: `p_raw` has values of each second, `power` means of 5 s. */
 export type PowerSource = 'p_raw' | 'power'
 
-/** The best mean powers of an activity, shortest duration first. */
+/** An activity's best mean powers, shortest duration first. */
 export type PowerCurve = Readonly<{ source: PowerSource; points: readonly PowerBest[] }>
 
 /** Seconds of an activity by intensity, one member for each column of `activity_intensity`; null if unknown. The column comments explain each. */
@@ -40,12 +40,12 @@ export type Derived = Readonly<{
   track?: Track | undefined
 }>
 
-/** The samples of one activity and everything derived from them. */
+/** The samples of one activity and the values derived from them. */
 export type Content = SamplesWithExtras & Derived
 
 /**
- * Replaces the content of activities. `hasContent` is false if there is nothing to delete. With `keepsSamples`, samples and extras are
- * already right, and only derived values are written. The rows of the activities must be locked.
+ * Replaces the content of activities. `hasContent` is false if the activities have nothing to delete. With `keepsSamples`, samples and extras
+ * are already right, and only derived values are written. The rows of the activities must be locked.
  */
 export async function replaceContent(
   tx: Tx,
@@ -62,8 +62,8 @@ export async function replaceContent(
 }
 
 /**
- * Replaces the derived values of activities; those in `known` may already have some. Does not rewrite a row that is already right. Returns
- * the activities with a changed row in a table that their content version covers.
+ * Replaces the derived values of activities. Activities in `known` may already have derived values. Does not rewrite a row that is already
+ * right. Returns the activities with a changed row in a table that their content version covers.
  */
 export async function replaceDerived(
   tx: Tx,

@@ -18,7 +18,7 @@ const KEYS = 5_000
 const STEP_PAGES = 400
 /** Steps per call: with the pause of ten seconds after each call, two to three million rows a minute. */
 const STEPS = 15
-/** Shorter than the second after which Postgres looks for deadlocks, or cancels an autovacuum that blocks others. */
+/** Shorter than one second, after which Postgres looks for deadlocks or cancels an autovacuum that blocks other sessions. */
 const LOCK_TIMEOUT_MS = 300
 
 type Table = (typeof TABLES)[number]
@@ -32,7 +32,7 @@ export function makePartitions(
   /** For each table, the page above which all rows have been moved. */
   const pageOf = new Map<string, number>()
 
-  /** Calls a function of the database that takes locks; gives up if others block it. */
+  /** Calls a database function that takes locks. Gives up if other sessions hold the locks. */
   const call = (statement: string, values: [table: string, ...rest: unknown[]]) =>
     store.transaction(async ({ client }) => {
       await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
@@ -41,7 +41,7 @@ export function makePartitions(
       return rows[0]?.result
     })
 
-  /** Moves some rows of a table, or attaches its partitions if none is left. Reports whether there is more to do. */
+  /** Moves some of a table's rows, or attaches its partitions if no row is left. Reports whether further work remains. */
   const move = async ({ table, key }: Table, pages: number, signal?: AbortSignal): Promise<boolean> => {
     let page = Math.min(pages, pageOf.get(table) ?? pages)
     let moved = 0

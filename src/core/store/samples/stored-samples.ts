@@ -7,7 +7,7 @@ import { SAMPLE_FIELDS, type Samples } from './encode-samples.ts'
 /** SQL condition: the sample `s` belongs to the main run of its activity `a`. */
 export const IN_MAIN_RUN = 's.t IS NOT NULL AND training.in_main_run(s.t, a.recorded_from, a.elapsed_s)'
 
-/** Finds the stored samples of an activity in time order, without those that have no time; with `withoutStrays`, only those of the main run. */
+/** Finds the stored samples of an activity in time order, except samples without a time. With `withoutStrays`, finds only samples of the main run. */
 export async function findStoredSamples(
   tx: Tx,
   activityId: number,

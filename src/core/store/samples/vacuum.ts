@@ -5,7 +5,7 @@ import type { Store } from '../store.ts'
 /** Keeps the table of samples small and fast to read while hundreds of activities are replaced. */
 export type SamplesVacuum = ReturnType<typeof makeSamplesVacuum>
 
-/** Minimum changed samples, 2 MB: fewer are not worth the work. */
+/** Minimum number of changed samples (2 MB); fewer samples do not justify a vacuum. */
 const MIN_ROWS = 20_000
 /** Share of the table that must be replaced before a vacuum, or added before an analyze. */
 const SHARE = 0.1
@@ -40,8 +40,8 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
      */
     beforeRewrite: () => attempt(deps, () => store.execute(SUMMARIZE_NEW)),
     /**
-     * Counts the samples that a batch wrote and those that it replaced. Once there are enough, vacuums the replaced ones or adds the new
-     * ones to the index summaries.
+     * Counts the samples that a batch wrote and the samples that it replaced. Once there are enough, vacuums the replaced samples or adds the
+     * new samples to the index summaries.
      */
     async afterWrite(batch: ReadonlyArray<{ written: number; replaced: number }>): Promise<void> {
       for (const { written, replaced } of batch) {

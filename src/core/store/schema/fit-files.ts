@@ -63,7 +63,7 @@ export const fitFiles = training.table(
   ],
 )
 
-/** Makes the keys of a table whose rows are deleted with their file: one row per file, or one per position. */
+/** Makes the keys of a table whose rows are deleted with their file. The table has one row per file, or one row per position. */
 const ownFile = (
   name: string,
   { accountId, contentId, position }: { accountId: PgColumn; contentId: PgColumn; position?: PgColumn },

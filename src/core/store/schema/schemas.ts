@@ -19,7 +19,7 @@ export const musette = pgSchema('musette')
 /** A bytea column, read and written as a Buffer. */
 export const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' })
 
-/** An array column of numbers and NULLs, such as `integer[]`. It is written as one text, because drizzle's array visits each value twice. */
+/** An array column of numbers and NULLs, such as `integer[]`. The array is written as one string, because drizzle's array visits each value twice. */
 export const numberList = customType<{
   data: readonly (number | null)[]
   driverData: string

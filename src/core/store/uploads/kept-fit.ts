@@ -22,7 +22,7 @@ import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 import type { UploadKey } from './uploads.ts'
 
-/** A row without the key of its file. */
+/** A row without its file's key. */
 type OfFile<Row> = Omit<Row, 'accountId' | 'contentId'>
 
 export type FitRows = {
@@ -33,12 +33,12 @@ export type FitRows = {
   fields: MadeRows<OfFile<typeof fitFields.$inferInsert>>
 } & RecordedRows
 
-/** Version of the rows made from FIT files; raised whenever they hold more. */
+/** Version of the rows made from FIT files, raised whenever the rows hold more data. */
 export const FIT_READER_VERSION = 4
 
 /**
- * Counts the FIT files that an earlier version read. A rebuild reads the `kept` files again; the `gone` files are read only if they come in
- * again.
+ * Counts the FIT files that an earlier version read. A rebuild reads the `kept` files again; the `gone` files are read only if they are
+ * imported again.
  */
 export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: number }> {
   const { rows } = await tx.client.query<{ kept: number; gone: number }>(
@@ -52,7 +52,7 @@ export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: num
 /** Maximum rows per statement, which takes 65,535 values: a row has about 35. A row of fit_fields has lists of a day. */
 const ROWS_AT_ONCE = 1_000
 
-/** Records the content of a FIT file in the ledger, and reports whether it is new. A known file stays unchanged. */
+/** Records a FIT file's content in the ledger, and reports whether the content is new. A known file stays unchanged. */
 export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<boolean> {
   const own = { accountId: key.accountId, contentId: key.contentId }
   const made = await tx.db
@@ -123,7 +123,7 @@ export async function findFitOriginalKeys(tx: Tx, accountId: number): Promise<Up
     .orderBy(asc(fitOriginals.contentId))
 }
 
-/** Finds the stored bytes of a FIT file, compressed with gzip; undefined if there are none. */
+/** Finds a FIT file's stored bytes, compressed with gzip. Returns undefined if there are none. */
 export async function findFitBody(tx: Tx, key: UploadKey): Promise<Buffer | undefined> {
   const [row] = await tx.db
     .select({ body: fitOriginals.body })
@@ -168,8 +168,8 @@ export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boo
 }
 
 /**
- * Finds the bytes of the FIT file that an activity came from, compressed with gzip; undefined if none are stored. Of several files, returns
- * the first with stored bytes, in the order of the view ride_files.
+ * Finds the bytes of the FIT file that an activity came from, compressed with gzip. Returns undefined if no bytes are stored. Of several
+ * files, returns the first with stored bytes, in the order of the view ride_files.
  */
 export async function findFitOriginal(tx: Tx, { activityId }: { activityId: number }) {
   const { rows } = await tx.client.query<{ fileName: string; contentId: string; body: Buffer }>(
@@ -220,14 +220,14 @@ export type MadeRows<Row> = Iterable<Row> & { readonly length: number }
 
 type RecordedRows = Readonly<{ records: RecordRows; messages: MadeRows<MessageRow> }>
 
-/** Writes the records and messages of a file that has none; uses COPY for the records. */
+/** Writes the records and messages of a file that has none yet. Uses COPY for the records. */
 async function insertRecorded(tx: Tx, fileId: number, { records, messages }: RecordedRows) {
   const { names, chunks } = encodeRecords(fileId, records)
   if (records.count > 0) await copyRows(tx.client, `training.fit_records (${names.join(', ')})`, chunks)
   await insertMessages(tx, fileId, messages)
 }
 
-/** Replaces the records and messages of a file if they differ, and reports whether they did. */
+/** Replaces a file's records and messages if they differ, and reports whether they differed. */
 async function replaceRecorded(tx: Tx, fileId: number, rows: RecordedRows): Promise<boolean> {
   if ((await holdsRecords(tx, fileId, rows.records)) && (await holdsMessages(tx, fileId, rows.messages)))
     return false

@@ -25,7 +25,7 @@ type UploadRules = {
   attempts?: number
 }
 
-/** Records a file's content in the ledger, unless it is known. Returns the row and whether it is new. */
+/** Records a file's content in the ledger, unless the ledger already has it. Returns the row and whether the row is new. */
 export async function recordUploadSeen(
   tx: Tx,
   input: UploadKey & {
@@ -51,20 +51,20 @@ export async function recordUploadSeen(
   return { upload, isNew: false }
 }
 
-/** Finds the ledger row of a content; undefined if it was never seen. */
+/** Finds the ledger row of a content id. Returns undefined if musette never saw that content. */
 export async function findUpload(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
   const [row] = await tx.db.select().from(uploads).where(isUpload(key))
   return row
 }
 
-/** Finds the ledger row of a longer file, from which only these bytes were sent; undefined if there is none. */
+/** Finds the ledger row of a longer file if musette sent only the content `contentId` of that file. Returns undefined if there is none. */
 export async function findUploadSentAs(tx: Tx, key: UploadKey): Promise<Upload | undefined> {
   const isSentAs = and(eq(uploads.accountId, key.accountId), eq(uploads.sentContentId, key.contentId))
   const [row] = await tx.db.select().from(uploads).where(isSentAs)
   return row
 }
 
-/** Sets the state of a ledger row and returns the row. With rules, returns undefined if they no longer hold, because another process was first. */
+/** Sets the state of a ledger row and returns the row. With rules, returns undefined if the rules no longer hold, because another process was first. */
 export async function recordUploadState(
   tx: Tx,
   key: UploadKey,
@@ -101,7 +101,7 @@ function isUpload(key: UploadKey): SQL | undefined {
   return and(eq(uploads.accountId, key.accountId), eq(uploads.contentId, key.contentId))
 }
 
-/** Records more file names of known contents in the ledger, or when a known name was last seen. */
+/** Records further file names of known content in the ledger, or when a known name was last seen. */
 export async function recordUploadCopies(
   tx: Tx,
   copies: ReadonlyArray<UploadKey & { fileName: string; seenAt: Date }>,
