@@ -14,7 +14,7 @@ import type { ReadWriter } from './open-writers.ts'
 import type { FinalResult, SeenFiles } from './seen-files.ts'
 import { type Found, identityOf, isUnchanged } from './walk-folder.ts'
 
-/** A file at rest in the drop folder. Its paths are for people and logs: bytes that are not UTF-8 are replaced in them. */
+/** A file at rest in the drop folder. The file's paths are for people and logs, so bytes that are not UTF-8 are replaced. */
 export type DroppedFile = {
   account: string
   relativePath: string
@@ -26,7 +26,7 @@ export type DroppedFile = {
   restingSince: Date
 }
 
-/** What to do with a file after its import. `wait`: import it again when it changes, or after a growing pause; a lasting `reason` is reported. */
+/** What to do with a file after its import. `wait`: import the file again when it changes, or after a growing pause; a lasting `reason` is reported. */
 export type ImportResult =
   | { action: 'done' }
   | { action: 'failed'; text: string }

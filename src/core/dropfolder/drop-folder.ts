@@ -44,19 +44,19 @@ export type DropFolderOptions = {
   maxBytes?: number
 }
 
-/** Mode of the drop folder if musette creates it: rides show where a person lives. Folders created inside it get the drop folder's mode. */
+/** Mode of the drop folder if musette creates it. Other users have no access, because rides show where a person lives. Folders created inside it get the drop folder's mode. */
 export const DROP_MODE = 0o700
-/** How long a file must stay unchanged before it is read. Only the check for a whole FIT file decides; this avoids useless reads. */
+/** How long a file must stay unchanged before it is read. Only the check for a whole FIT file decides whether the file is imported; this wait avoids useless reads. */
 const REST_MS = SECOND
 const SCAN_EVERY_MS = MINUTE
 const POLL_EVERY_MS = 5 * SECOND
-/** Pause between scans if the system reports no or not all changes. Walks over 20,000 files then use 2 % of a core. */
+/** Pause between scans if the system reports only some changes or none. Walks over 20,000 files then use 2 % of a core. */
 const UNWATCHED_EVERY_MS = 15 * SECOND
 const CONCURRENCY = 4
-/** Maximum number of claimed files: 100,000 would take a gigabyte of memory. */
+/** Maximum number of claimed files, because 100,000 would take a gigabyte of memory. */
 const MAX_AT_WORK = 2_000
 const MIB = 1_024 * 1_024
-/** Maximum size of a file: a slow disk takes minutes to read more. Archives may be larger, because only their FIT files are read. */
+/** Maximum size of a file, because a slow disk takes minutes to read a larger file. Archives may be larger, because only their FIT files are read. */
 const MAX_BYTES = 256 * MIB
 const MAX_ARCHIVE_BYTES = 16_384 * MIB
 

@@ -8,11 +8,11 @@ import type { WalkResult } from './walk-folder.ts'
 /** Current problems of the folder and its waiting files, most serious and oldest first. */
 export type FolderReport = readonly Waiting[]
 
-/** How long a file waits before it is reported: most are still being written, or a person is fixing them. */
+/** How long a file waits before it is reported, because most waiting files are still being written or a person is fixing them. */
 const REPORT_AFTER_MS = MINUTE
-/** Codes of files that are being written. They are shown but not logged, because recorders may pause for hours. */
+/** Codes of files that are being written. Such files are shown but not logged, because recorders may pause for hours. */
 const QUIET: readonly string[] = ['open_file', 'settling']
-/** Code of entries that are not FIT files. They are shown, but no check or message counts them. */
+/** Code of entries that are not FIT files. These entries are shown, but no check or message counts them. */
 const NOT_TAKEN = 'not_taken'
 /** Maximum lines logged at once; thousands of waiting files usually share one reason. */
 const MAX_LINES = 10

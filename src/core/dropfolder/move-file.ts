@@ -17,7 +17,7 @@ import {
   type Steps,
 } from './walk-folder.ts'
 
-/** Outcome of a move. `gone`: another process moved the file. `changed`: another file took its place. `textError`: why it has no text. */
+/** Outcome of a move. `gone`: another process moved the file. `changed`: another file took its place. `textError`: why the text file was not written. */
 type Moved =
   | { outcome: 'moved'; to: MovedTo; inode: number; textError?: unknown }
   | { outcome: 'gone' }

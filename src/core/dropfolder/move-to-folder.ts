@@ -16,10 +16,10 @@ type Place = { folder: Folder; name: Buffer }
 export type MoveFile = (from: Place, to: Place) => Promise<Buffer | undefined>
 
 /**
- * Returns a function that moves a file into a folder on the same file system, under the given name or the first free numbered one. It
- * overwrites nothing, even while other processes move files there. It returns the new name, or undefined if the file is gone or another
- * process moved it. Throws Node's errors (EROFS, ENOSPC, EXDEV). Each disk is probed once: without reliable hard links, files are renamed. If
- * no name can be reserved either, throws ConfigError `no_exclusive_names`.
+ * Returns a function that moves a file into a folder on the same file system, under the given name or the first free numbered one. The
+ * function overwrites nothing, even while other processes move files there. It returns the new name, or undefined if the file is gone or
+ * another process moved it. Throws Node's errors (EROFS, ENOSPC, EXDEV). Each disk is probed once: without reliable hard links, files are
+ * renamed. If no name can be reserved either, throws ConfigError `no_exclusive_names`.
  */
 export function makeMover(): MoveFile {
   const disks = new Map<number, Disk>()

@@ -6,7 +6,7 @@ import { type Clock, HOUR } from '../../kit/time.ts'
 import type { MoveFile } from './move-to-folder.ts'
 import { type Found, hasSameContent, identityOf, keyOf, type Steps } from './walk-folder.ts'
 
-/** How long moved files are watched for late writes. A program that is still writing does so soon; a later change is a person's. */
+/** How long moved files are watched for late writes. A program that is still writing changes the file soon; a later change is a person's. */
 const WATCHED_MS = 1 * HOUR
 /** Maximum number of watched files; a large import forgets the oldest first. */
 const MAX_WATCHED = 2_000

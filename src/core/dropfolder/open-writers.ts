@@ -6,7 +6,7 @@ import { keyOf } from './walk-folder.ts'
 
 /** Bits of an open file's flags that allow writing: O_WRONLY and O_RDWR. */
 const WRITE_BITS = 0o3
-/** How long a list of all processes' open files is reused. A file that is checked has been at rest for longer. */
+/** How long a list of all processes' open files is reused. A checked file has been at rest for longer, so the list is recent enough. */
 const LISTED_FOR_MS = 1 * SECOND
 
 /** A file's name, with the device and inode that identify the file. */

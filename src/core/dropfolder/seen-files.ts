@@ -1,7 +1,7 @@
 import { type Backoff, backoffMs } from '../../kit/time.ts'
 import { type Found, type Identity, isUnchanged } from './walk-folder.ts'
 
-/** How to finish a file after its import; `text` says why it failed. */
+/** How to finish a file after its import. `text` says why the import failed. */
 export type FinalResult = { action: 'done' } | { action: 'failed'; text: string }
 
 type State =
@@ -14,12 +14,12 @@ type State =
 
 type Entry = {
   found: Found
-  /** when a walk first saw this version of the file; for files found by the first walk, by the times on the disk */
+  /** when a walk first saw this version of the file; for files of the first walk, the time on the disk */
   sinceMs: number
   tries: number
   /** when the file last changed: by this process's clock if it saw the change, otherwise by the disk's, which may be wrong */
   changedMs: number
-  /** why the file waits, if that should be reported */
+  /** why the file waits, if the reason should be reported */
   why: WaitReason | undefined
   now: State
 }
@@ -27,7 +27,7 @@ type Entry = {
 /** Why an entry of the folder waits: a stable code, and a sentence for a person. */
 export type WaitReason = { code: string; reason: string }
 
-/** A waiting file or folder, or the drop folder itself; `account` and `sizeBytes` are null unless it is a file. */
+/** A waiting file or folder, or the drop folder itself; `account` and `sizeBytes` are null if it is not a file. */
 export type Waiting = WaitReason & {
   relativePath: string
   account: string | null
@@ -40,10 +40,10 @@ type Decision = { do: 'claim' } | { do: 'move'; result: FinalResult } | { do: 'n
 
 export type SeenFiles = ReturnType<typeof makeSeenFiles>
 
-/** Backoff before an unchanged file is retried: it may wait for the service or the database. */
+/** Backoff before an unchanged file is retried, because the file may wait for the service or the database. */
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 600_000, factor: 2 }
 
-/** Keeps the state of the files seen since the start. A crash loses it; the ledger in the database keeps what must last. */
+/** Keeps the state of the files seen since the start. A crash loses this state; the ledger in the database keeps all facts that must last. */
 export function makeSeenFiles({ restMs }: { restMs: number }) {
   const entries = new Map<string, Entry>()
   let walk = 0
@@ -54,7 +54,7 @@ export function makeSeenFiles({ restMs }: { restMs: number }) {
     if (now.state !== 'claimed') entry.why = why
   }
   return {
-    /** Marks the start of a walk. Its list may be outdated when a file is decided. */
+    /** Marks the start of a walk. The walk's list may be outdated by the time a file is decided. */
     beginWalk() {
       walk += 1
     },

@@ -24,7 +24,7 @@ export type WalkResult = Awaited<ReturnType<typeof walkFolder>>
 const DEFAULT_ACCOUNT = 'default'
 /** Maximum depth of folders below an account's folder; deeper folders are archives, not drop folders. */
 export const MAX_DEPTH = 6
-/** Concurrent lstat calls: more than the thread pool runs, fewer than a disk queues. */
+/** Number of concurrent lstat calls: more than the thread pool runs, and fewer than a disk can queue. */
 const STATS_AT_ONCE = 64
 
 /**

@@ -1,6 +1,6 @@
 import { any, flag, key, name as nameField, number, text, UNTOLD, within } from './field.ts'
 
-/** The start of an activity: a serialised PHP DateTime (service document, "start_date object"). It has no columns of its own. */
+/** The start of an activity: a serialised PHP DateTime (service document, "start_date object"). The start has no columns of its own. */
 export const START_FIELDS = {
   date: text('start_date.date'),
   timezone_type: number('start_date.timezone_type'),
@@ -77,7 +77,7 @@ export const SUMMARY_FIELDS = {
   freshness: text('freshness', 'Freshness, in the words of the service'),
 }
 
-/** All columns of the summary: its values, and the URLs of pictures, which may change while the activity does not. */
+/** All columns of the summary: its values, and the URLs of pictures, which may change even if the activity does not. */
 export const DETAIL_FIELDS = {
   ...SUMMARY_FIELDS,
   street_view: text('street_view', 'Address of a street picture'),

@@ -6,7 +6,7 @@ export type Kind =
   | ('key' | 'identity' | 'name' | 'text' | 'flag')
   | ('number' | 'real' | 'integer' | 'duration' | 'any')
 
-/** A field of the service: its path in the object as sent (`session.max_power`), and the comment of its column, if it has one. */
+/** A field of the service: its path in the object as sent (`session.max_power`), and the comment of its column, if there is one. */
 export type Field<K extends Kind = Kind> = Readonly<{ kind: K; path: string; comment: string | undefined }>
 
 /** Fields by column name, in the order of the table. */
@@ -56,7 +56,7 @@ export function camelCase<Name extends string>(column: Name): Camel<Name> {
   return column.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as Camel<Name>
 }
 
-/** Column names by fields: making them takes longer than making the row of an activity. */
+/** Cached column names by fields, because making the names takes longer than making an activity's row. */
 const COLUMNS = new WeakMap<Fields, readonly string[]>()
 
 /** Lists the columns of fields as named in the program. */

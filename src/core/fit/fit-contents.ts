@@ -48,13 +48,13 @@ export type DescribedField = {
 
 /**
  * A message other than a record, session or lap, named as in the FIT profile or `message_N`. `time`: its timestamp in FIT seconds, which is
- * then not among its fields; null without one. `record`: the number of the record before it, 0 before the first.
+ * then not among its fields; null if it has no timestamp. `record`: the number of the record before it, 0 before the first.
  */
 export type FitOther = FitMessageFields & { name: string; time: number | null; record: number }
 
 export type FitContents = ReturnType<typeof readContents>
 
-/** Maximum number of messages of these kinds. A day of riding has a few hundred; a hostile file may hold nothing else. */
+/** Maximum number of messages of these kinds. A day of riding has a few hundred, but a hostile file may consist of such messages. */
 const MAX_MESSAGES = 20_000
 /** Maximum number of other messages, and of their fields: three messages a second for a day. */
 const MAX_OTHERS = 300_000

@@ -22,7 +22,7 @@ export type RecordField = Readonly<{
   others: ReadonlyMap<number, FitValue>
 }>
 
-/** Teeth of the chainring and the sprocket in use at each record, NaN if unknown; null without any gear change. */
+/** Teeth of the chainring and the sprocket in use at each record, NaN if unknown; null if the file has no gear change. */
 type RecordGears = Readonly<{ front: Float64Array; rear: Float64Array }>
 
 /**
@@ -41,7 +41,7 @@ export type FitRecords = Readonly<{
 
 /** Maximum number of values in all columns: 40 fields a second for five days. */
 const MAX_NUMBERS = 20_000_000
-/** Maximum number of values that are not numbers: ten a second for a day. A hostile file may hold nothing else. */
+/** Maximum number of values that are not numbers: ten a second for a day. A hostile file may consist of such values. */
 const MAX_OTHERS = 1_000_000
 
 type OpenField = {

@@ -24,7 +24,7 @@ export type FitWalk<Part> = {
 /** Reads one part of a file: receives each of its messages, and returns its content at the end. */
 export type PartReader<Part> = {
   onMessage(message: FitMessage): void
-  /** `complete`: whether messages were read up to the declared end. */
+  /** `complete`: whether all messages up to the declared end were read. */
   end(complete: boolean): Part
 }
 
@@ -36,7 +36,7 @@ const CRC_BYTES = 2
 const PIECE_BYTES = 64 * 1_024
 /** Maximum number of chained parts. A device chains a few; a small file with a million empty parts would block the process for seconds. */
 const MAX_PARTS = 500
-/** Maximum number of remembered definitions. A device has some dozens; a hostile file may hold nothing else. */
+/** Maximum number of remembered definitions. A device has some dozens, but a hostile file may consist of definitions. */
 const MAX_SEEN = 500
 const NOTHING: Uint8Array = new Uint8Array()
 

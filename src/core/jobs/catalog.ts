@@ -5,9 +5,9 @@ import { shorten } from '../../kit/text.ts'
 import { type Backoff, DAY, HOUR, MINUTE, SECOND } from '../../kit/time.ts'
 import type { Config } from '../../program/config/config.ts'
 
-/** Pauses between retries: 5 to 10 s at first, at most 7 to 15 min. That sends few requests in an outage of hours, and notices its end soon. */
+/** Pauses between retries: 5 to 10 s at first, at most 7 to 15 min. These pauses send few requests during an outage of hours, and still notice its end soon. */
 export const BACKOFF: Backoff = { firstMs: 10 * SECOND, factor: 3, maxMs: 15 * MINUTE }
-/** How many completed jobs a queue keeps, and for how many seconds. Only people who watch the queue look at them: an hour, about two pages. */
+/** How many completed jobs a queue keeps, and for how many seconds. An hour and about two pages are enough, because only people who watch the queue look at completed jobs. */
 export const KEEP_COMPLETED = { age: HOUR / SECOND, count: 200 }
 /** How many dead jobs a queue keeps for a person, and for how many seconds: a week, and few enough that an outage cannot fill the disk. */
 export const KEEP_FAILED = { age: (7 * DAY) / SECOND, count: 1_000 }
@@ -19,9 +19,9 @@ export const nothing = z.strictObject({})
 /** Default number of attempts of a job. After that the next scheduled job takes over. */
 export const ATTEMPTS = 6
 
-/** How often tokens are checked: they live for a week and are refreshed at half of that. */
+/** How often tokens are checked. Tokens live for a week and are refreshed after half of that time. */
 const REFRESH_CHECK_EVERY_MS = DAY / 2
-/** How often training info is polled: load and status change within hours. A row is written only on a change. */
+/** How often training info is polled, because load and status change within hours. A row is written only on a change. */
 const TRAINING_INFO_EVERY_MS = 1 * HOUR
 /** Interval of the sweep for work that no event announces. Each sweep writes to the disk. */
 const SWEEP_EVERY_MS = 10 * MINUTE
@@ -29,14 +29,14 @@ const SWEEP_EVERY_MS = 10 * MINUTE
 /** Minimum interval of the scrub. With a shorter interval, scrubs would be most of the work of the queue. */
 const MIN_SCRUB_EVERY_MS = MINUTE
 
-/** Spreads the activities to compare per day over the day. Returns the interval and how many to compare each time; undefined for none. */
+/** Spreads the activities to compare per day over the day. Returns the interval and the number of activities to compare each time. Returns undefined for none. */
 export function scrubOf(perDay: number): { everyMs: number; limit: number } | undefined {
   if (perDay === 0) return undefined
   const everyMs = Math.max(MIN_SCRUB_EVERY_MS, Math.floor(DAY / perDay))
   return { everyMs, limit: Math.ceil((perDay * everyMs) / DAY) }
 }
 
-/** Makes the part of the catalog for core: the jobs that mirror, at the intervals of the configuration. */
+/** Makes core's part of the catalog: the jobs that mirror, at the configured intervals. */
 export function makeCoreCatalog({ mirror }: Pick<Config, 'mirror'>) {
   const { pollEveryMs, reconcileEveryMs, scrubPerDay } = mirror
   return {

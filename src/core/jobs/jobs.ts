@@ -18,11 +18,11 @@ import { CONNECTION_MS } from './redis.ts'
 import { reconcileSchedules } from './schedules.ts'
 import { closeOrDisconnect, openWorker } from './worker.ts'
 
-/** Lifetime of the lock of a worker on a job, ms, renewed at half of it: the longest time until the job of a killed worker is noticed. */
+/** Lifetime of a worker's lock on a job, ms, and the longest time until the job of a killed worker is noticed. The worker renews the lock after half of this time. */
 const LOCK_MS = 30 * SECOND
-/** How often stalled jobs are looked for, ms. With LOCK_MS, the job of a killed worker runs again within a minute. */
+/** Interval of the check for stalled jobs, ms. With LOCK_MS, the job of a killed worker runs again within a minute. */
 const STALLED_EVERY_MS = 15 * SECOND
-/** Number of concurrent jobs of the `polls` queue: a long list of one account must not delay the token of another. */
+/** Number of concurrent jobs of the `polls` queue, because one account's long list must not delay the refresh of another account's token. */
 const POLLS_CONCURRENCY = 4
 /** How often schedules are compared with the accounts, ms. A comparison sends a query per schedule. */
 const HEARTBEAT_MS = 5 * MINUTE

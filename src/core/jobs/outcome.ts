@@ -13,9 +13,9 @@ import {
 import { MAX_PAUSE_MS, NO_PRIMARY } from '../../kit/postgres/read-only-server.ts'
 import { HOUR, SECOND } from '../../kit/time.ts'
 
-/** Number of attempts of a job that fails for an unknown reason: that is a bug in musette, and more attempts only fill the log. */
+/** Number of attempts of a job that fails for an unknown reason. Such a failure is a bug in musette, and more attempts only fill the log. */
 const BUG_ATTEMPTS = 3
-/** Minimum and maximum wait that the service may require, ms: no busy loop after `Retry-After: 0`, and no wait of a year by mistake. */
+/** Minimum and maximum wait that the service may require, ms. They prevent a busy loop after `Retry-After: 0`, and a wait of a year by mistake. */
 const [MIN_WAIT_MS, MAX_WAIT_MS] = [1 * SECOND, 6 * HOUR]
 /** Maximum length of the stack that is kept with a dead job, characters. */
 const MAX_STACK = 4_000

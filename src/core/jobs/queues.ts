@@ -37,7 +37,7 @@ const ENQUEUE_BATCH = 250
 const PRIORITIES: Readonly<Record<Priority, number>> = { new: 1, normal: 500_000, changed: 1_000_000 }
 const STATES = ['active', 'completed', 'delayed', 'failed', 'prioritized', 'waiting'] as const
 
-/** Makes the queues. `onError` gets the errors of their connections, which never end the process. */
+/** Makes the queues. `onError` gets the errors of the queues' connections, so that these errors never end the process. */
 export function makeQueues(deps: {
   backend: Backend
   onError: (where: string, error: unknown) => void

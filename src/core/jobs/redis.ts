@@ -11,7 +11,7 @@ import { SECOND } from '../../kit/time.ts'
 
 /** How long a connection may take to open or close, ms. */
 export const CONNECTION_MS = 10 * SECOND
-/** How long a worker of a Cluster repeats a command while a replica becomes the primary, and how often, ms. After that its job is lost. */
+/** How long and at which interval a worker of a Cluster repeats a command while a replica becomes the primary, ms. After that time its job is lost. */
 const [FAILOVER_MS, FAILOVER_EVERY_MS] = [60 * SECOND, 200]
 
 /** Computes the pause before a reconnect, ms: at most 2 s, so that a worker survives an outage and soon notices its end. */
@@ -25,8 +25,8 @@ export function parseAddress(url: string): RedisAddress {
 }
 
 /**
- * Makes the connection for BullMQ: a client for a Cluster, which the caller ends, otherwise options. With `waits` a command waits until
- * Redis is back, as workers do; otherwise it fails soon without Redis, and the sweep repeats the work. `silentMs`: how long Redis may be
+ * Makes the connection for BullMQ: a client for a Cluster, which the caller ends, otherwise options. With `waits` a command waits until Redis
+ * is back, as workers need. Otherwise a command without Redis fails soon, and the sweep repeats the work. `silentMs`: how long Redis may be
  * silent after a command.
  */
 export function makeRedisConnection(

@@ -8,18 +8,17 @@ import { type Catalog, jobKeyOf, parsePayload } from './catalog.ts'
 import { enqueueJobs, fetchCounts, fetchPaused, type JobQueue, makeQueues, type Queues } from './queues.ts'
 import { CONNECTION_MS, fetchRedisFacts } from './redis.ts'
 
-/** Number of schedules that are written concurrently: a thousand accounts take a second or two, and the pool is not exhausted. */
+/** Number of schedules that are written concurrently. With this number, a thousand accounts take a second or two, and the pool is not exhausted. */
 const AT_ONCE = 4
 
-/** Number of schedules per page: BullMQ queries all of a page concurrently, and the pool has ten connections. */
+/** Number of schedules per page, because BullMQ queries a page's schedules concurrently and the pool has ten connections. */
 const PAGE = 1_000
 /** Overlap of two pages: a schedule that runs during paging moves to the end and shifts the others. */
 const OVERLAP = 100
 
 /**
- * Updates the schedules of the queue for the ids of all accounts: writes missing, changed, silent and lost ones, and removes those of
- * deleted accounts. The job of a missing schedule runs at once, before the schedule is written. `atStart`: so do jobs whose schedule has
- * it.
+ * Updates the schedules of the queue for the ids of all accounts: writes missing, changed, silent and lost ones, and removes those of deleted
+ * accounts. The job of a missing schedule runs at once, before the schedule is written. A job whose schedule has `atStart` runs at once too.
  */
 export async function reconcileSchedules(
   deps: { log: Logger; queues: Queues; catalog: Catalog },

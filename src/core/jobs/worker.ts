@@ -25,16 +25,16 @@ import type { Queues } from './queues.ts'
 import { CONNECTION_MS } from './redis.ts'
 import { DUE_JOB, enqueueDue } from './schedules.ts'
 
-/** How many crashes of the process during one job are accepted: repeated deployments cause a few, but more than ten are caused by the job. */
+/** Maximum number of process crashes during one job. Repeated deployments cause a few; more than ten are caused by the job. */
 const MAX_CRASHES = 10
 /**
  * Maximum number of starts of one job for any reason, as a last resort. The end of a rate-limit wait also counts as a start, so a small
  * number would kill healthy jobs on a bad day. Crashes have their own, lower limit.
  */
 const MAX_STARTS = 10_000
-/** Pause before a worker reconnects after a connection error, ms: short, but no busy loop. */
+/** Pause before a worker reconnects after a connection error, ms. It is short, but prevents a busy loop. */
 const RUN_RETRY_MS = 1 * SECOND
-/** How long a queue or a worker may take to close, ms, and then to disconnect: there are four of them, and a container has a minute. */
+/** How long a queue or a worker may take to close, and then to disconnect, ms. There are two queues and two workers, and a container has a minute. */
 const CLOSE_MS = 3 * SECOND
 
 type WorkerDeps = Readonly<{

@@ -23,7 +23,7 @@ import type { MirrorDeps } from './mirror.ts'
 
 /** Backoff after an unusable response. Rare retries continue without end, because the service may correct the response at any time. */
 const FAILURE_BACKOFF: Backoff = { firstMs: 5 * MINUTE, maxMs: 1 * DAY, factor: 3 }
-/** Consecutive items that fail with a TransientError before an outage of the service is suspected. */
+/** Number of consecutive items that fail with a TransientError before a service outage is suspected. */
 export const OUTAGE_AFTER = 5
 
 /** Records in an activity's row why it could not be fetched and when to retry; does nothing if the failure is not the activity's own. */
@@ -127,7 +127,7 @@ export function isUnknownThere(error: unknown): boolean {
   return error instanceof RejectedError && (error.status === 404 || error.status === 410)
 }
 
-/** Missing items that are always accepted, whatever their share: a person deletes a few at a time. */
+/** Number of missing items that is always accepted, whatever their share, because a person deletes a few at a time. */
 const ALWAYS_ALLOWED = 5
 /** How long the service must send incomplete responses about a whole resource before they are accepted. */
 const ACCEPTED_AFTER_MS = 3 * DAY
@@ -135,8 +135,8 @@ const ACCEPTED_AFTER_MS = 3 * DAY
 const ACCEPTED_AT_FETCH = 8
 
 /**
- * Reports whether a list lost so many items that it is more likely cut than true: it is empty and `before` exceeded `emptyAllowed`, or it
- * lacks more than five items and more than a fifth.
+ * Reports whether a list lost so many items that it is probably incomplete: it is empty and `before` exceeded `emptyAllowed`, or it lacks more
+ * than five items and more than a fifth of the items.
  */
 export function isShrunken(input: {
   before: number
@@ -161,7 +161,7 @@ export async function assertAccepted(
 
 /**
  * Returns an error if a response about an activity lacks most summary values, samples, or whole sample fields (`lostFields`) that the mirror
- * has. Accepts fewer samples if the duration is shorter too, and none while they are awaited. Returns undefined if nothing is missing, or if
+ * has. Accepts fewer samples if the duration is shorter too, and none while they are awaited. Returns undefined if no value is missing, or if
  * the service has sent such responses for more than two days and this one has some values and samples.
  */
 export function poorerActivity(
@@ -185,7 +185,7 @@ export function poorerActivity(
   return poorer(`activity ${path}`, lost, 'musette fetches it again')
 }
 
-/** The columns of the parts of training info (service document, endpoint 3), except the file's address, which may come and go. */
+/** The columns of the parts of training info (service document, endpoint 3), except the file's address, which the service may omit at times. */
 const PARTS = Object.entries(TRAINING_INFO_FIELDS)
   .filter(([column, { path }]) => path.includes('.') && column !== 'wotd_url')
   .map(([column, { path }]) => ({
@@ -207,7 +207,7 @@ export function poorerTrainingInfo(
     : undefined
 }
 
-/** Makes the error for a workout definition (service document, endpoint 7) without sets if the mirror has some. */
+/** Makes the error for a workout definition (service document, endpoint 7) without sets if the mirror has sets. */
 export function poorerDefinition(path: string): UnexpectedResponseError {
   return poorer(`workout ${path}`, ['all of its sets'], 'musette fetches it again')
 }

@@ -70,7 +70,7 @@ async function listHalves(deps: MirrorDeps, query: ListQuery, part: ListPart): P
   return [await listPart(deps, query, older), await listPart(deps, query, newer)]
 }
 
-/** Returns the length at which the service cuts the wide list; null if it does not. Takes one more request if the parts have more entries. */
+/** Returns the length at which the service cuts the wide list, or null if the service does not cut it. Takes one more request if the parts have more entries. */
 async function fetchCap(deps: MirrorDeps, query: ListQuery, wide: ListPart, parts: readonly ListPart[]) {
   const more = parts.flatMap((part) => [...part.entries.keys()]).filter((path) => !wide.entries.has(path))
   if (more.length === 0) return null

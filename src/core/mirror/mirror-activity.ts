@@ -23,7 +23,7 @@ const SAMPLES_WITHIN_MS = 7 * DAY
 /** Backoff while samples are awaited: the service's analysis takes seconds to minutes, rarely days. */
 const SAMPLES_BACKOFF: Backoff = { firstMs: 4 * SECOND, maxMs: 1 * DAY, factor: 2 }
 
-/** `hold` ends once the activity is recorded, or will not be. */
+/** `hold` ends once the activity is recorded or dropped. */
 export type ActivityInput = MirrorInput & { activity: WantedActivity; hold: Hold }
 
 /** Outcome of mirroring an activity. `older`: the row already has a newer response. `absent`: the service no longer has the activity. */
@@ -78,8 +78,8 @@ export async function fetchActivity(
 
 /**
  * Records fetched activities in one transaction: row, samples, curve, raw document, and a revision of the changes. If that fails, records each
- * half in its own transaction, and so on, so that one that cannot be written does not block the others. Records each failure in the activity's
- * row, with the time of the next attempt. Returns each outcome; if the database is unreachable, all have the same error.
+ * half in its own transaction, and so on, so that an activity that cannot be written does not block the others. Records each failure in the
+ * activity's row, with the time of the next attempt. Returns each outcome; if the database is unreachable, all have the same error.
  */
 export async function recordActivities(
   deps: MirrorDeps,

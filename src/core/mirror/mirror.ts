@@ -13,7 +13,7 @@ export type MirrorDeps = {
   store: Store
   /** returns the endpoints that need a token, for one account */
   serviceOf: (account: Account) => AccountService
-  /** fetches the only list that needs no token */
+  /** fetches the default workout list, which needs no token */
   listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) => Promise<Answer<WireWorkoutList>>
   /** called in order after workouts were mirrored */
   onWorkouts: readonly OnWorkouts[]
@@ -24,7 +24,7 @@ export type MirrorDeps = {
   options: { historyStart: Date; lagMs: number; keepRaw: boolean }
 }
 
-/** Called after the workout of the day or the saved workouts were mirrored. Returns whether its work succeeded; false is a failed item. */
+/** Called after the workout of the day or the saved workouts were mirrored. Returns whether the work succeeded; false counts as a failed item. */
 export type OnWorkouts = (account: Account, mirrored: 'day' | 'saved') => Promise<boolean>
 
 export type MirrorInput = { account: Account; signal?: AbortSignal | undefined }
@@ -32,7 +32,7 @@ export type MirrorInput = { account: Account; signal?: AbortSignal | undefined }
 /** Changed rows, fetched responses, and unusable items, which the log names. */
 export type MirrorCounts = Pick<RunTally, 'changed' | 'fetched' | 'failed'>
 
-/** Repeats `work` while it throws RateLimitedError, which is no failure: the pacer waits for the stated time. */
+/** Repeats `work` as long as it throws RateLimitedError. This error is not a failure, because the pacer waits for the stated time. */
 export async function retryWhenRateLimited<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>) {
   for (;;) {
     try {

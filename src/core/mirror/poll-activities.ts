@@ -22,10 +22,10 @@ export const ACTIVITIES = 'activities'
 /** `bad` counts unreadable entries, plus 1 if the list is cut even in the smallest window. */
 type PollResult = { listed: number; inserted: number; marked: number; bad: number }
 
-/** End of every list window: a head unit with a wrong clock dates its activities years ahead. The service keeps times in 64 bits. */
+/** End of every list window, far in the future because a head unit with a wrong clock dates its activities years ahead. The service keeps times in 64 bits. */
 const FAR_DAY = new Date('2100-01-01T00:00:00Z')
 
-/** Overlap of consecutive polls: the service counts whole seconds, and its document does not say whether `updated_from` is inclusive. */
+/** Overlap of consecutive polls, because the service counts whole seconds and its document does not say whether `updated_from` is inclusive. */
 const NEWS_OVERLAP_MS = 2 * SECOND
 
 /**

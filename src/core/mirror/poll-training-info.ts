@@ -29,7 +29,7 @@ export async function mirrorTrainingInfo(deps: MirrorDeps, input: MirrorInput): 
 
 /**
  * Polls training info (service document, endpoint 3) and records a row if it changed; `changed` is then 1. Throws UnexpectedResponseError
- * `poorer_answer` and records nothing if it lacks a whole part that the last row has.
+ * `poorer_answer` and records nothing if the response lacks a whole part that the last row has.
  */
 export async function pollTrainingInfo(deps: MirrorDeps, input: MirrorInput): Promise<RunTally> {
   const { accountId, name } = input.account

@@ -15,11 +15,11 @@ import { inHalves, isDatabaseUnreachable } from './failures.ts'
 import type { MirrorDeps } from './mirror.ts'
 import { updateRoutes } from './routes.ts'
 
-/** Stored bytes per batch, about 40,000 samples: each transaction and each COPY has a fixed cost. */
+/** Stored bytes per batch, about 40,000 samples. Batches are this large because each transaction and each COPY has a fixed cost. */
 const BATCH_BYTES = 3_500_000
 /** Maximum activities per batch, for activities with few or no samples. */
 const MAX_BATCH_ACTIVITIES = 10
-/** Concurrent batches: while Postgres writes one, the next ones are read. */
+/** Number of concurrent batches: while Postgres writes a batch, the next batches are read. */
 const BATCHES_AT_ONCE = 4
 /** Maximum stored bytes in all concurrent batches: one or two rides of 24 hours. */
 const BYTES_AT_ONCE = 10_000_000

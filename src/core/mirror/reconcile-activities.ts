@@ -18,7 +18,7 @@ import { type Listing, listChanges, listEverything } from './list-activities.ts'
 import type { MirrorDeps, MirrorInput } from './mirror.ts'
 import { ACTIVITIES, historyWindow, logListing, nameUnreadable } from './poll-activities.ts'
 
-/** How long an accepted upload may be missing from the list: the service analyses it within minutes, rarely days. */
+/** How long an accepted upload may be missing from the list, because the service takes minutes, rarely days, to analyse it. */
 const UNLISTED_FOR_MS = 7 * DAY
 
 export type ReconcileResult = { listed: number; inserted: number; marked: number; absent: number }
@@ -31,11 +31,11 @@ type ReconcileInput = MirrorInput & {
 }
 
 /**
- * Compares the whole list (service document, endpoint 9) with the mirror in one transaction. An activity that the list lacks becomes absent;
- * one that the mirror lacks, that came back or that is listed differently becomes wanted. The cursor does not move. If the list has unreadable
- * entries, an activity becomes absent only if the service answers that it does not have it, because any such entry may be the missing
- * activity. Throws UnexpectedResponseError and changes nothing if the list cannot be trusted: parts are always cut (`list_cut`), or it lacks
- * too much of the mirror (`list_shrunken`; with unreadable entries `list_unreadable`).
+ * Compares the whole list (service document, endpoint 9) with the mirror in one transaction. An activity that the list lacks becomes absent.
+ * An activity that is new, listed again or listed differently becomes wanted. The cursor does not move. If the list has unreadable entries, an
+ * activity becomes absent only if the service answers that it does not have it, because any such entry may be the missing activity. Throws
+ * UnexpectedResponseError and changes nothing if the list cannot be trusted: parts are always cut (`list_cut`), or it lacks too much of the
+ * mirror (`list_shrunken`; with unreadable entries `list_unreadable`).
  */
 export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInput): Promise<ReconcileResult> {
   const { account } = input
@@ -83,8 +83,8 @@ export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInpu
 }
 
 /**
- * Records an activity as absent if neither the service (404) nor the list knows it; reports whether it did. If the list cannot be fetched or
- * trusted, logs it and keeps the activity. Throws the signal's reason and database errors.
+ * Records an activity as absent if neither the service (404) nor the list knows it. Reports whether the activity was recorded as absent. If
+ * the list cannot be fetched or trusted, logs it and keeps the activity. Throws the signal's reason and database errors.
  */
 export async function recordIfGone(
   deps: MirrorDeps,
@@ -137,8 +137,8 @@ function distrusted({ name }: Account, code: string, reason: string): Unexpected
 
 /**
  * Selects the activities that a whole list of `window` no longer names. `before` is the mirror's state before the list was requested: an
- * activity that was listed or wanted since is kept. So is one that starts outside the window, and a recent upload that was never listed,
- * unless the service answered that it does not exist.
+ * activity that was listed or wanted since is kept. Also kept are an activity that starts outside the window, and a recent upload that was
+ * never listed, unless the service answered that it does not exist.
  */
 function selectRemoved(input: {
   before: readonly KnownActivity[]

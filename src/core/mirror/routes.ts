@@ -1,7 +1,7 @@
 import { compareTracks, decodePoints } from '../normalize/track.ts'
 import type { MirrorDeps } from './mirror.ts'
 
-/** Finds the routes of activities that have none yet or a changed track, one per transaction, so it can resume. Throws the signal's reason. */
+/** Finds the routes of activities that have no route yet or a changed track, one activity per transaction, so that the work can resume. Throws the signal's reason. */
 export async function updateRoutes({ store, log }: Pick<MirrorDeps, 'store' | 'log'>, signal?: AbortSignal) {
   let found = 0
   const findNext = () =>

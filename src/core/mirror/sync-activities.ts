@@ -108,11 +108,11 @@ export function unknownActivity(account: string, paths: readonly string[]): Conf
   )
 }
 
-/** Wanted activities read from the table at once. */
+/** Number of wanted activities that are read from the table at once. */
 const PAGE_SIZE = 500
 /** How often a long pass logs its progress, ms. */
 const PROGRESS_EVERY_MS = 30 * SECOND
-/** Samples in a batch before it is recorded: each transaction and each COPY has a fixed cost. */
+/** Number of samples in a batch before the batch is recorded, because each transaction and each COPY has a fixed cost. */
 const BATCH_SAMPLES = 40_000
 /** Maximum unrecorded samples of all workers together, so that more workers need no more memory. */
 const MAX_UNRECORDED_SAMPLES = 160_000

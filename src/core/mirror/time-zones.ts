@@ -9,7 +9,7 @@ import { findZoneFacts, recordZones } from '../store/activities/zone-rows.ts'
 import { findChangedAccounts } from '../store/feed/change-rows.ts'
 import type { MirrorDeps } from './mirror.ts'
 
-/** Activities per transaction, so that none holds many row locks for long. */
+/** Number of activities per transaction, so that no transaction holds many row locks for long. */
 const BATCH = 500
 
 type Deps = Pick<MirrorDeps, 'store' | 'log'>

@@ -36,7 +36,7 @@ export function matchActivity(input: {
   return choose(near.length > 0 ? near : exact, input.fileName)
 }
 
-/** Returns the time between a start and the nearest of `times`, ms. */
+/** Returns the time between a start and the nearest of `moments`, ms. */
 export function distanceTo(start: Date | null, moments: readonly Date[]): number {
   const away = (moment: Date) => Math.abs((start?.getTime() ?? Number.NaN) - moment.getTime())
   return moments.reduce((least, moment) => Math.min(least, away(moment)), Number.POSITIVE_INFINITY)

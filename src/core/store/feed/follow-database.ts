@@ -1,7 +1,7 @@
 import { findIdentity } from '../database-facts.ts'
 import type { Tx } from '../store.ts'
 
-/** The newest change that was last seen in a database line (see identity and line in folder-owner.ts); `at` has microseconds. */
+/** The newest change that was last seen in a database line (see `line` in kit/folders/folder-owner.ts); `at` has microseconds. */
 export type SeenChange = Readonly<{ line: string; changeId: number; at: string }>
 
 /** Selects a row if the database never had this change, which happens if the database was restored to an earlier moment. */
