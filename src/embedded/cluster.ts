@@ -55,7 +55,7 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
   return false
 }
 
-/** Creates the files of an empty database in `directory` and removes what is there. Throws explainEnd's errors. */
+/** Creates the files of an empty database in `directory` and removes existing files there. Throws explainEnd's errors. */
 export async function createCluster(
   tools: Tools,
   { dataDir, directory, password }: { dataDir: string; directory: string; password: string },
@@ -137,7 +137,7 @@ async function runSingleUser(
   await runWhole(tools.runAs, command, { dataDir, what, input })
 }
 
-/** Runs a program to its end. Throws the errors of explainEnd if it fails. */
+/** Runs a program to its end. Throws explainEnd's errors if it fails. */
 async function runWhole(
   runAs: RunAs,
   command: readonly string[],

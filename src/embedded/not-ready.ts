@@ -74,7 +74,7 @@ async function readServer(dataDir: string) {
   return { running, pid: running.find((each) => each === postmaster) }
 }
 
-/** Returns the processes that a signal has suspended (SIGSTOP), among the server's processes and the musette process that owns the server. They stay suspended until they get SIGCONT, so waiting does not help. */
+/** Finds suspended processes (SIGSTOP) among the server's processes and its owner. Waiting does not help, because only SIGCONT resumes them. */
 async function readStopped(dataDir: string): Promise<number[]> {
   const { running } = await readServer(dataDir)
   const owner = await readLockHolder(dataDir)

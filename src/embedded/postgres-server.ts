@@ -125,7 +125,7 @@ const ALL_LINES = 50
 const CONNECT_WITHIN_MS = 4 * SECOND
 
 /**
- * Waits until the server accepts connections. If the server ends first or refuses permanently, throws the errors of explainEnd. Also throws
+ * Waits until the server accepts connections. If the server ends first or refuses permanently, throws explainEnd's errors. Also throws
  * TransientError `embedded_disk_full`, `embedded_not_ready` as readNotReady does, ConfigError `embedded_password` if the server refuses the
  * password, and the signal's reason.
  */

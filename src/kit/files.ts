@@ -68,7 +68,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /**
  * Reads a plain file in a place where others may put anything: reading a pipe would block a thread of the file system pool until somebody
- * writes, and a link could lead elsewhere. Throws ConfigError `not_a_plain_file`, and the errors of Node (ELOOP for a link).
+ * writes, and a link could lead elsewhere. Throws ConfigError `not_a_plain_file`, and Node's errors (ELOOP for a link).
  */
 export async function readPlainFile(path: string): Promise<Buffer> {
   return closeAfter(await open(path, O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0)), async (file) => {

@@ -14,9 +14,9 @@ const LOOPBACK = 'localhost,127.0.0.1,[::1]'
 const TUNNEL_REFUSED = 'the proxy refused a tunnel to this address'
 
 /**
- * Makes a pool of connections that open at first use: direct ones, or tunnels through the proxies. Without a proxy for https, the proxy for
- * http serves both. If a proxy refuses a tunnel for plain http, the request is sent to the proxy itself. `connectMs`: timeout of a connection
- * or a tunnel, ms. Requests throw TransientError `proxy_failed` with the address of the proxy, without its password.
+ * Makes a pool of connections that open at first use: direct connections, or tunnels through the proxies. Without a proxy for https, the proxy
+ * for http serves both. If a proxy refuses a tunnel for plain http, the request is sent to the proxy itself. `connectMs`: timeout of a
+ * connection or a tunnel, ms. Requests throw TransientError `proxy_failed` with the address of the proxy, without its password.
  */
 export function makeAgent(proxies: Proxies | undefined, options: { connectMs: number; pipelining?: number }) {
   watchAnswerHeads()
@@ -50,8 +50,8 @@ export function makeAgent(proxies: Proxies | undefined, options: { connectMs: nu
 }
 
 /**
- * Returns the connections to one proxy. Each becomes a tunnel. Every failure is an error of ours: if the proxy closes a connection, undici
- * would treat it as idle and reconnect at once, thousands of times.
+ * Returns the connections to one proxy. Each becomes a tunnel. Every failure becomes a TransientError, because if the proxy closes a
+ * connection, undici would treat it as idle and reconnect at once, thousands of times.
  */
 function tunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool {
   const fail = (what: string, cause: unknown): never => {
@@ -79,8 +79,8 @@ function tunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool 
 }
 
 /**
- * Makes later TLS connections of this process also trust the certificates in a file, like NODE_EXTRA_CA_CERTS: Node reads that variable
- * only at its start, and Node 20 has no other way. Connections with their own authorities trust only those.
+ * Makes later TLS connections of this process also trust the certificates in a file, like NODE_EXTRA_CA_CERTS: Node reads that variable only
+ * at its start, and Node 20 has no other way. Connections with their own authorities trust only these authorities.
  */
 export function trustAlso(path: string): void {
   const certificates = readFileSync(path, 'utf8')

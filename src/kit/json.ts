@@ -32,7 +32,7 @@ export function decodeUtf8(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\uFEFF/, '')
 }
 
-/** Parses a JSON text; undefined if it is not JSON. */
+/** Parses a JSON document; undefined if it is not JSON. */
 export function parseIfJson(text: string): unknown {
   try {
     return JSON.parse(text)

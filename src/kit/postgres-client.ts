@@ -14,7 +14,7 @@ import { acceptPlain, readHosts, readTlsMode } from './postgres-url.ts'
 import { MINUTE, SECOND, within } from './time.ts'
 
 /**
- * Settings that affect texts, numbers, order, isolation and triggers, with the defaults of Postgres, because a server, a database or a role
+ * Settings that affect strings, numbers, order, isolation and triggers, with the defaults of Postgres, because a server, a database or a role
  * may change them. `jit` is off, because it compiles for longer than our queries run. Not in the list: `role`, which decides the owner of
  * tables, and `default_transaction_read_only`, which hosts use to protect a full disk.
  */
@@ -127,7 +127,7 @@ export class PostgresClient extends pg.Client {
   declare readonly readyForQuery: boolean
   declare readonly _activeQuery: unknown
   declare readonly connectionParameters: object
-  /** identifies the connection's session; undefined before the first answer of the server, null if the server does not tell */
+  /** identifies the connection's session; undefined before the server's first answer, null if the server does not report it */
   session: string | null | undefined
   /** address and port of the server as the server knows them, which a proxy may hide; null for a socket */
   server: string | null | undefined

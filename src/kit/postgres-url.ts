@@ -97,9 +97,9 @@ const PARTS =
 const HOST = /^(\[[\da-f:.]+\]|[^:[\]]*)(?::(\d*))?$/i
 
 /**
- * Rewrites a connection URL that psql accepts (several hosts, a user without a host, `?dbname=`) so that URL and the driver can read it,
- * and psql still can: hosts and ports become parameters. Of several hosts the primary is used, unless the URL says otherwise. Undefined if
- * the text is not such a URL.
+ * Rewrites a connection URL that psql accepts (several hosts, a user without a host, `?dbname=`) so that URL and the driver can read it, and
+ * psql still can: hosts and ports become parameters. Of several hosts the primary is used, unless the URL says otherwise. Returns undefined if
+ * the string is not a URL that psql accepts.
  */
 export function normalizePostgresUrl(text: string): string | undefined {
   const [, scheme, login = '', authority = '', path = '', query] = PARTS.exec(text) ?? []

@@ -147,7 +147,7 @@ export function clockOf(zone: string): string | undefined {
   return halves.map((at) => format.format(at)).join()
 }
 
-/** Reports whether a text is an IANA time zone, such as `Europe/Berlin` or `UTC`. An offset is not. */
+/** Reports whether a string is an IANA time zone, such as `Europe/Berlin` or `UTC`. An offset is not. */
 export function isTimeZone(text: string): boolean {
   if (!/^[a-z]/i.test(text)) return false
   try {

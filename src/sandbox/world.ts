@@ -119,7 +119,7 @@ export const settingsSchema = z.strictObject({
   clock_skew_ms: z.number().int().default(0),
   /** the delay of every answer */
   latency_ms: z.number().int().nonnegative().default(0),
-  /** whether power and distance are texts in every tenth sample */
+  /** whether power and distance are strings in every tenth sample */
   number_texts: z.boolean().default(false),
   /** the fields of entries in the workout lists: the service document's fields, the fields of published captures (no `last_modified`), or both */
   workout_dialect: z.enum(['both', 'document', 'capture']).default('both'),

@@ -40,7 +40,7 @@ export async function moveDone({ move, at }: MoveDeps, file: MoveInput): Promise
 
 /**
  * Moves a refused file to `failed/` in its account's folder, then writes or appends `text` (the reason and the remedy) to `<name>.txt`. A
- * crash between the two steps loses the text; the ledger has the reason.
+ * crash between the two steps loses `text`, but the ledger has the reason.
  */
 export async function moveFailed({ move, at }: MoveDeps, file: MoveInput, text: string): Promise<Moved> {
   let textError: unknown

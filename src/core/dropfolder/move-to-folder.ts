@@ -72,7 +72,7 @@ async function removeOldName(from: Place, target: Place, name: Buffer): Promise<
 
 /**
  * Moves a file without hard links: an empty file reserves the name, and the rename replaces it. Throws MusetteError `move_unfinished` if the
- * rename fails and the empty file cannot be removed, because every retry would leave another one.
+ * rename fails and the empty file cannot be removed, because every retry would leave another empty file.
  */
 export async function moveByRename(from: Place, { folder, name }: Place): Promise<Buffer | undefined> {
   for (let n = 1; ; n++) {

@@ -1,6 +1,6 @@
 /**
  * How a value is read, see `src/core/service/wire/lenient.ts`, and what its column holds. A `key` identifies an object and is required; a
- * `duration` is in seconds; a `flag` is the text `true` or `false`; `any` has only a name.
+ * `duration` is in seconds; a `flag` is the string `true` or `false`; `any` has only a name.
  */
 export type Kind =
   | ('key' | 'identity' | 'name' | 'text' | 'flag')
@@ -66,7 +66,7 @@ export function columnsOf<L extends Fields>(fields: L): ReadonlyArray<keyof Row<
   return columns as ReadonlyArray<keyof Row<L>>
 }
 
-/** Makes a row from values, with null for missing ones. */
+/** Makes a row from values, with null for missing values. */
 export function makeRow<L extends Fields>(fields: L, values: Partial<Row<L>>): Row<L> {
   return Object.fromEntries(columnsOf(fields).map((column) => [column, values[column] ?? null])) as Row<L>
 }

@@ -225,7 +225,7 @@ function contentsReader(expectedRecords: number) {
       own = descriptions.map((fields) => describe(fields, apps))
       const known = own.filter((field) => field !== undefined)
       described.push(...known)
-      // Some devices write values before their description. If there are several, the first applies until the next one is read.
+      // Some devices write values before their description. If there are several, the first applies until the next is read.
       current = new Map(known.toReversed().map((field) => [keyOf(field.developer, field.number), field]))
     },
     onMessage,

@@ -74,7 +74,7 @@ export function readFirst(message: FitMessage, number: number): number[] {
   return typeof raw === 'number' ? [raw] : []
 }
 
-/** Returns the first value of a field, skipping empty texts; null if there is none. */
+/** Returns a field's first value, skipping empty strings; null if there is none. */
 export function firstOf(value: FitValue | undefined): number | string | null {
   return (typeof value === 'object' ? value : [value]).find((one) => one !== '') ?? null
 }
@@ -87,7 +87,7 @@ export function isReadable({ size, type }: Pick<Field, 'size' | 'type'>): boolea
   return base !== undefined && size % base.size === 0
 }
 
-/** Returns the bytes of one value of a field: all of them if it is a text or a list of bytes, or if its size is wrong. */
+/** Returns the bytes of one value of a field: all bytes if the field is a string or a list of bytes, or if its size is wrong. */
 export function valueSizeOf({ size, type }: Pick<Field, 'size' | 'type'>): number {
   const base = BASE_TYPES.get(type & TYPE_BITS)
   return base && size % base.size === 0 ? Math.min(base.size, size) : size
@@ -150,7 +150,7 @@ function readRaw(
   const number = type & TYPE_BITS
   const part = bytes.subarray(offset, offset + size)
   if (number === STRING) {
-    // In a list of texts a zero follows each text. Texts may be empty.
+    // In a list of strings a zero byte follows each string. Texts may be empty.
     const texts = new TextDecoder().decode(part).replaceAll('\ufffd', '').replace(/\0+$/, '')
     return texts === '' ? undefined : texts.split('\0')
   }
@@ -179,7 +179,7 @@ function scaleField(raw: RawValues, field: ProfileField): FitValue | null {
   })
   if (isList) return scaled
   const [first = null, ...more] = scaled
-  // Some devices leave old memory after the end of a text.
+  // Some devices leave old memory after the end of a string.
   const isOne = typeof raw[0] === 'string' ? raw[0] !== '' : more.every((value) => value === null)
   return isOne ? first : scaled
 }

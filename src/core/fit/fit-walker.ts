@@ -194,7 +194,7 @@ export function fitCrc(crc: number, bytes: Uint8Array): number {
 /** A reader that yields how many bytes it needs next. It gets fewer only at the end of the file. */
 type ByteReader<T> = Generator<number, T, Uint8Array>
 
-/** One message of a FIT file, valid until the next one is read. `time` is in FIT seconds, null without a timestamp. */
+/** One message of a FIT file, valid until the next message is read. `time` is in FIT seconds, null without a timestamp. */
 export type FitMessage = { number: number; time: number | null; bytes: Uint8Array; definition: Definition }
 
 /** Where a field lies in the bytes of a message. `type` is its base type (FIT protocol, "Base Types"). */

@@ -16,8 +16,8 @@ import {
 /**
  * A FIT activity. `sizeBytes`: its length, without bytes after it that are not FIT. `startedAt`, `endedAt`: null if all times in the file
  * count from when the device was switched on. `starts`: every time that may count as the start, UTC. `otherStarts`: start times far from
- * `startedAt`, including those by the clock of the device, which is `utcOffsetS` ahead of UTC. `timerS`: timer seconds of all sessions, 0
- * if none has any.
+ * `startedAt`, including start times by the device's clock, which is `utcOffsetS` ahead of UTC. `timerS`: timer seconds of all sessions, 0 if
+ * none has any.
  */
 export type WholeFit = {
   startedAt: Date | null
@@ -162,7 +162,7 @@ function factsReader() {
     timerS: 0,
     sports: [] as number[],
     records: 0,
-    /** times of the first record, and of each record far from the one before it */
+    /** times of the first record, and of each record far from the previous record */
     runs: [] as number[],
     lastRecordAt: null as number | null,
     /** the wall clock of the device minus UTC, s */

@@ -35,8 +35,8 @@ const SMALLER = 'drop its files in smaller archives'
 /**
  * Lists the FIT files in a dropped file by its content, whatever its name: FIT, gzip, or zip with FIT files and further zip archives. Names
  * are base names, cleaned, unique, ending in `.fit`. Reads only the directory of an archive, and does not judge the FIT files. Returns
- * `unready` for an archive that may still grow, and `refused` for an archive without FIT files or one that unpacks to more than `limits`.
- * Throws the error of the source if reading fails.
+ * `unready` for an archive that may still grow, and `refused` for an archive that has no FIT files or unpacks to more than `limits`. Throws
+ * the error of the source if reading fails.
  */
 export async function unpackDropped(
   name: string,
@@ -114,7 +114,7 @@ async function readZip(source: ByteSource, list: FileList, nesting: number): Pro
     if (list.bytes > totalBytes) throw new UnpackError(tooLarge())
     wanted.push({ entry, name, most })
   }
-  // An archive inside another one can only be read forward.
+  // An archive inside another archive can only be read forward.
   wanted.sort((a, b) => a.entry.relativeOffsetOfLocalHeader - b.entry.relativeOffsetOfLocalHeader)
   for (const { entry, name, most } of wanted) {
     const fault = judgeEntry(entry, { name, most, nesting })
@@ -229,7 +229,7 @@ async function openEntry(zip: ZipFile, entry: Entry): Promise<Readable & AsyncIt
   return zip.openReadStreamPromise(entry)
 }
 
-/** Turns an error of yauzl or zlib into a fault. Throws other errors, such as those of the disk. */
+/** Turns an error of yauzl or zlib into a fault. Throws other errors, such as the disk's errors. */
 function faultOf(error: unknown): Fault {
   if (error instanceof UnpackError) return error.fault
   const code = errorCode(error)

@@ -79,7 +79,7 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
 
 /** How long Redis may be silent after a command before the connection is replaced, ms: commands of a worker block for 10 s. */
 const SILENT_MS = 30 * SECOND
-/** How long an idle worker waits for a notification before it polls its queue, s. On Postgres the wait may be long, because notifications are lost only if the connection fails, and the worker then reconnects. */
+/** How long an idle worker waits for a notification before it polls its queue, s. Long on Postgres: a notification is lost only with the connection, and the worker then reconnects. */
 const WAIT_S = { redis: 5, postgres: 60 }
 
 /** Makes the backend. Its queues and workers open the connections. On Postgres the tables must exist. */
@@ -154,7 +154,7 @@ export async function findQueueVersions(url: string) {
   }
 }
 
-/** Reports whether this database has tables of BullMQ. Throws the errors of pg. */
+/** Reports whether this database has tables of BullMQ. Throws pg's errors. */
 export async function hasQueueTables(url: string): Promise<boolean> {
   return withQueueClient(url, async (client) => {
     const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [SCHEMA])

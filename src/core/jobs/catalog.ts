@@ -7,7 +7,7 @@ import type { Config } from '../../program/config/config.ts'
 
 /** Pauses between retries: 5 to 10 s at first, at most 7 to 15 min. These pauses send few requests during an outage of hours, and still notice its end soon. */
 export const BACKOFF: Backoff = { firstMs: 10 * SECOND, factor: 3, maxMs: 15 * MINUTE }
-/** How many completed jobs a queue keeps, and for how many seconds. An hour and about two pages are enough, because only people who watch the queue look at completed jobs. */
+/** How many completed jobs a queue keeps, and for how many seconds: about two pages and an hour, enough for people who watch the queue. */
 export const KEEP_COMPLETED = { age: HOUR / SECOND, count: 200 }
 /** How many dead jobs a queue keeps for a person, and for how many seconds: a week, and few enough that an outage cannot fill the disk. */
 export const KEEP_FAILED = { age: (7 * DAY) / SECOND, count: 1_000 }
@@ -21,7 +21,7 @@ export const ATTEMPTS = 6
 
 /** How often tokens are checked. Tokens live for a week and are refreshed after half of that time. */
 const REFRESH_CHECK_EVERY_MS = DAY / 2
-/** How often training info is polled, because load and status change within hours. A row is written only on a change. */
+/** How often training info is polled. An hour is short enough, because load and status change within hours. A row is written only on a change. */
 const TRAINING_INFO_EVERY_MS = 1 * HOUR
 /** Interval of the sweep for work that no event announces. Each sweep writes to the disk. */
 const SWEEP_EVERY_MS = 10 * MINUTE

@@ -156,8 +156,8 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
       return await fetchPaused({ queues })
     },
     /**
-     * Updates the schedules now and every five minutes until `close`. Several processes may do so. If no other process had a worker when
-     * this one started, the first call also runs every scheduled job once.
+     * Updates the schedules now and every five minutes until `close`. Several processes may do so. If no other process had a worker when this
+     * process started, the first call also runs every scheduled job once.
      */
     keepSchedules: async () => {
       assertOpen()

@@ -17,8 +17,9 @@ const PAGE = 1_000
 const OVERLAP = 100
 
 /**
- * Updates the schedules of the queue for the ids of all accounts: writes missing, changed, silent and lost ones, and removes those of deleted
- * accounts. The job of a missing schedule runs at once, before the schedule is written. A job whose schedule has `atStart` runs at once too.
+ * Updates the schedules of the queue for the ids of all accounts: writes missing, changed, silent and lost schedules, and removes the
+ * schedules of deleted accounts. The job of a missing schedule runs at once, before the schedule is written. A job whose schedule has
+ * `atStart` runs at once too.
  */
 export async function reconcileSchedules(
   deps: { log: Logger; queues: Queues; catalog: Catalog },
@@ -100,7 +101,7 @@ async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promis
 /** A wanted schedule. `offset` is its position within the interval; `everyMs` and `offset` are integers in ms. */
 type WantedSchedule = Readonly<ReturnType<typeof wantedSchedules>[number]>
 
-/** Returns every schedule that must exist: one per account and scheduled job, and those without an account. Pure. */
+/** Returns every schedule that must exist: one schedule per account and scheduled job, and the schedules without an account. Pure. */
 export function wantedSchedules(accountIds: readonly number[], catalog: Catalog) {
   return Object.entries(catalog).flatMap(([name, job]) => {
     const { everyMs: interval, per } = job.schedule ?? {}
@@ -148,8 +149,8 @@ export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedu
 }
 
 /**
- * Name of the job that a schedule adds. It only enqueues the real job, which is deduplicated. BullMQ does not deduplicate scheduled jobs,
- * so otherwise a slow poll and the next one would run at the same time.
+ * Name of the job that a schedule adds. It only enqueues the real job, which is deduplicated. BullMQ does not deduplicate scheduled jobs, so
+ * otherwise a slow poll and the next poll would run at the same time.
  */
 export const DUE_JOB = 'due'
 
@@ -161,7 +162,7 @@ export async function enqueueDue(deps: { queues: Queues; catalog: Catalog }, dat
   await enqueueJobs(deps, { name, payloads: [payload] })
 }
 
-/** Jobs by queue and state, the paused queues, the number of wanted schedules, and the ids of wrong ones. */
+/** Jobs by queue and state, the paused queues, the number of wanted schedules, and the ids of wrong schedules. */
 export type QueueFacts = NonNullable<Awaited<ReturnType<typeof inspectQueue>>>
 
 /** Fetches facts about the queue without changing it, even if no daemon runs. Undefined if no daemon has made a queue in this Postgres yet. */

@@ -111,7 +111,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
   }
   return {
     run: () => void worker.run().catch(report),
-    /** Aborts the running jobs and starts no further ones. A second call does nothing. */
+    /** Aborts the running jobs and starts no further jobs. A second call does nothing. */
     halt,
     /** Waits at most `graceMs` for running jobs, then closes. Another worker finds jobs that still run as stalled. */
     close: async (graceMs: number): Promise<void> => {
@@ -133,8 +133,8 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
 type ClaimedJob = Readonly<{ job: Job; token: string; signal: AbortSignal; log: Logger }>
 
 /**
- * Works on one job that BullMQ handed out: runs its handler, and reports the outcome by throwing the errors of BullMQ. `signal` aborts if
- * the daemon stops or another worker got the job.
+ * Works on one job that BullMQ handed out: runs its handler, and reports the outcome by throwing BullMQ's errors. `signal` aborts if the
+ * daemon stops or another worker got the job.
  */
 async function workOnJob(deps: WorkerDeps, input: { job: Job; token: string; signal: AbortSignal }) {
   const { job } = input

@@ -105,7 +105,7 @@ export async function compareActivity(
 
 /**
  * Compares the stored response with the fetched one: it must exist, match its checksum, and have equal content in any member order. Returns
- * `stored` if both have the same bytes. Compares nothing if responses are not kept, or if the stored one has samples that the service no
+ * `stored` if both have the same bytes. Compares nothing if responses are not kept, or if the stored response has samples that the service no
  * longer sends.
  */
 async function compareDocument(

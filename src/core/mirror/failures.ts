@@ -62,7 +62,7 @@ export function isItemFailure(error: unknown): boolean {
 }
 
 /**
- * Runs `work` for all items together. If it fails, runs it for each half separately, and so on, so that one item that cannot be written does
+ * Runs `work` for all items together. If it fails, runs it for each half separately, and so on, so that an item that cannot be written does
  * not block the others. `giveUp` makes the results of the failing item, or of all items if the database is unreachable.
  */
 export async function inHalves<T, R>(
@@ -162,7 +162,7 @@ export async function assertAccepted(
 /**
  * Returns an error if a response about an activity lacks most summary values, samples, or whole sample fields (`lostFields`) that the mirror
  * has. Accepts fewer samples if the duration is shorter too, and none while they are awaited. Returns undefined if no value is missing, or if
- * the service has sent such responses for more than two days and this one has some values and samples.
+ * the service has sent such responses for more than two days and this response has some values and samples.
  */
 export function poorerActivity(
   activity: WantedActivity,

@@ -94,7 +94,7 @@ async function complete(
   for (let part = open.pop(); part; part = open.pop()) {
     leaves.push(part)
     if (cap === null || part.size < cap) continue
-    // With a cap of one, splitting would never end, and no list could be proved complete.
+    // With a cap of one entry, splitting would never end, and no list could be proved complete.
     const halves = cap < MIN_TO_COMPARE ? [] : await listHalves(deps, query, part)
     if (halves.length === 0) cut.push(part.window)
     open.push(...halves)

@@ -73,7 +73,7 @@ async function reconcile(deps: MirrorDeps, input: PassInput): Promise<ReconcileR
   }
 }
 
-/** Which activities to fetch again: those with these paths, or all from the day `since` on (midnight UTC). */
+/** Which activities to fetch again: activities with these paths, or all activities from the day `since` on (midnight UTC). */
 export type ResyncChoice = { paths: readonly string[] } | { since: Date }
 
 /**

@@ -281,7 +281,7 @@ export function normalizePowerCurve(
  * in the zone of `place`.
  */
 export function normalizeDetail(wire: WireActivity, samples: Samples, place: Place): ActivityDetailRow {
-  // An hour occurs twice when clocks go back. The first sample decides which one is meant.
+  // An hour occurs twice when clocks go back. The first sample decides which of the two hours is meant.
   const start = normalizeDate(wire, samples.count > 0 ? samples.t[0] : undefined)
   return {
     ...makeRow(DETAIL_FIELDS, wire),

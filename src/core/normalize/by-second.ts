@@ -19,7 +19,7 @@ type SampleSpacing = {
 }
 
 /**
- * Finds the spacing of samples in order of time. A sample lasts until the next one if that is less than two spacings away; otherwise it
+ * Finds the spacing of samples in order of time. A sample lasts until the next sample if that is less than two spacings away; otherwise it
  * lasts one spacing and a gap follows. So a gap starts where the first sample is missing, whatever the spacing.
  */
 export function measureSampleSpacing({ t, count }: Pick<Samples, 't' | 'count'>): SampleSpacing {
@@ -115,7 +115,7 @@ export function bestSum(
   { sums, growing }: Sums,
   { durationS, from = 0, least }: { durationS: number; from?: number; least?: number },
 ): number {
-  // Sums that may fall are compared one by one, because a shorter window does not bound a longer one.
+  // Sums that may fall are compared one by one, because a shorter window does not bound a longer window.
   const stride = growing ? strideOf(durationS) : 1
   let best = (growing ? least : undefined) ?? Number.NEGATIVE_INFINITY
   // No window in a stride exceeds the sum over all seconds of the stride, so one comparison rules out most strides.
@@ -133,14 +133,14 @@ export function bestSum(
 /** Maximum plausible heart rate, bpm. Sensors send 0 and 255 for unknown. */
 const MAX_HR = 250
 
-/** The samples of an activity without replaced ones, see makeRecorded. */
+/** An activity's samples, without samples that were replaced; see makeRecorded. */
 export type Recorded = Readonly<ReturnType<typeof makeRecorded>>
 
 /**
  * Extracts the columns for the power curve and the measures, in order of time; of several samples in one second only the last is kept. A
- * sample follows the one before it without a gap if it is as many seconds later as that one lasts. Power (`p_raw` if the activity has it)
- * is in W, heart rate (1 to 250) in bpm, cadence in rpm, height and distance in m; NaN is unknown. Numbers are rounded to float4 as in
- * `training.samples`, so that SQL over the samples gives the same measures.
+ * sample follows the previous sample without a gap if it starts as many seconds later as the previous sample lasts. Power (`p_raw` if the
+ * activity has it) is in W, heart rate (1 to 250) in bpm, cadence in rpm, height and distance in m; NaN is unknown. Numbers are rounded to
+ * float4 as in `training.samples`, so that SQL over the samples gives the same measures.
  */
 export function makeRecorded(
   samples: Pick<Samples, 't' | 'count'> & {

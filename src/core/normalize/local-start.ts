@@ -196,7 +196,7 @@ const ABBREVIATION_MINUTES = new Map(
 /** Abbreviations that also name zones with daylight saving time. With timezone_type 3 the zone is meant. */
 const ALSO_ZONES: ReadonlySet<string> = new Set(['WET', 'CET', 'MET', 'EET'])
 const ZONE_NAME = 3
-/** Zone names of three letters. luxon knows others, but PHP gives those abbreviations another meaning. */
+/** Zone names of three letters. luxon knows other names, but PHP gives these abbreviations another meaning. */
 const SHORT_ZONES: ReadonlySet<string> = new Set([...ALSO_ZONES, 'PRC', 'ROC', 'ROK', 'UCT'])
 
 /** The only format that PHP serialises. Anything more, such as a zone, would contradict `timezone`. */
@@ -251,7 +251,7 @@ export function offsetSecondsAt(timezone: string, instant: number): number | und
 }
 
 const SECONDS_A_MINUTE = 60
-/** Offsets must be below this: Postgres accepts no larger ones, and no place on earth is more than 14 hours from UTC. */
+/** Offsets must be below this: Postgres accepts no larger offsets, and no place on earth is more than 14 hours from UTC. */
 const OFFSET_LIMIT_MINUTES = 16 * 60
 
 // The name decides, because `timezone_type` may be missing. The type matters only for ALSO_ZONES.

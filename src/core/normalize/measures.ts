@@ -83,7 +83,7 @@ export function totalOf({ count, heldS }: Recorded, values: Float64Array) {
 }
 
 /**
- * Computes the speed of each sample up to the next one, m/s; NaN before a gap and without a distance. If the distance falls or jumps, speed
+ * Computes the speed from each sample to the next sample, m/s; NaN before a gap and without a distance. If the distance falls or jumps, speed
  * is 0 until the distance exceeds its previous maximum, so that no metre counts twice. After 10 s the distance is taken to have restarted.
  */
 function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) {

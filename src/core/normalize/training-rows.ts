@@ -49,7 +49,7 @@ const SAME_WITHIN: ReadonlyArray<readonly [path: RegExp, within: number]> = [
 /** Fields that differ between responses without a change of the rider: the outcome, and a URL that may be signed. */
 const VOLATILE: ReadonlySet<string> = new Set(['success', 'wotd.url'])
 
-/** Reports whether two training infos are the same, or parts of them. The order of keys and tiny differences of numbers do not matter. */
+/** Reports whether two training infos, or parts of training infos, are the same. The order of keys and tiny differences of numbers do not matter. */
 export function isSameTrainingInfo(before: unknown, now: unknown): boolean {
   return isSame(before, now, '')
 }

@@ -236,7 +236,7 @@ async function usableCredentials(
   }
   const mustWait = isPaused(deps, stored) && !state.mayTryNow
   if (stored.refusals > 0 && mustWait) throw tokensRefused(account, stored)
-  // During an outage, the rejected token is tried again before a new one is requested.
+  // During an outage, the rejected token is tried again before a new token is requested.
   if (usable && (stored.refusals > 0 || isPaused(deps, stored) || !isDue(deps, state, stored))) return held
   if (mustWait) throw refreshPending(account, { until: stored.notBefore, needsLogin: stored.needsLogin })
   return renew(deps, state, stored, signal)
@@ -263,7 +263,7 @@ async function readCredentials(deps: RefreshDeps, state: LoginState, maxAgeMs: n
   }
 }
 
-/** Refreshes the tokens; returns the old ones if that fails and they are still usable. */
+/** Refreshes the tokens; returns the old tokens if the refresh fails and they are still usable. */
 async function renew(
   deps: RefreshDeps,
   state: LoginState,

@@ -11,7 +11,7 @@ export type CallDeps = { transport: TransportDeps; pacer: Pacer; sleep: Sleep; r
 /** Maximum number of retries of a GET after a TransientError; callers handle longer outages. */
 const READ_RETRIES = 2
 const READ_BACKOFF: Backoff = { firstMs: 1 * SECOND, maxMs: 10 * SECOND, factor: 4 }
-/** Maximum pause of other calls after a 503, ms: its Retry-After is a hint, not a limit. */
+/** Maximum pause of other calls after a 503, ms, because its Retry-After is a hint and not a limit. */
 const MAX_OUTAGE_PAUSE_MS = 60 * SECOND
 
 /** Sends one request once the pacer allows it, and returns a response with status 200 to 299. Throws statusError's errors. */

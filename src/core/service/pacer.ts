@@ -152,7 +152,7 @@ export function makePacer(
   return {
     /**
      * Runs `work` as soon as the pace allows it. Throws the signal's reason if it aborts while waiting, RateLimitedError `rate_limited` if the
-     * origin is paused for longer than `longestPauseMs`, and the errors of the shared pace.
+     * origin is paused for longer than `longestPauseMs`, and the shared pace's errors.
      */
     async run<T>(call: PacedCall, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
       signal?.throwIfAborted()

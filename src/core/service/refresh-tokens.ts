@@ -151,7 +151,7 @@ async function grantAndSave(deps: RefreshDeps, account: LoginAccount, held: Held
   }
   let pair = await request(grant)
   for (let isSecond = false; pair.accessToken === ''; isSecond = true) {
-    // The old refresh token is used up, so the new one is stored first. The old access token stays usable until it expires.
+    // The old refresh token is used up, so the new token is stored first. The old access token stays usable until it expires.
     await held.save({ ...pair, accessToken, expiresAt }, failures)
     if (isSecond) throw badShape('renewing the login', 'the answer has no usable access token')
     pair = await request({ type: 'refresh_token', refreshToken: pair.refreshToken })

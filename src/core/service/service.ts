@@ -225,7 +225,7 @@ function accountService(deps: RefreshDeps, state: LoginState) {
     )
 
   return {
-    /** Lists activities started in `from` to `to`; with `updatedFrom`, only those changed since (endpoint 9). `unlisted`: see listInParts. */
+    /** Lists activities started in `from` to `to`; with `updatedFrom`, only activities changed since then (endpoint 9). `unlisted`: see listInParts. */
     async listActivities(input: Window & { updatedFrom?: Date; unlisted?: Window[] }, signal?: AbortSignal) {
       const { from, to, updatedFrom, unlisted } = input
       const request = (part: Window) => {
@@ -309,8 +309,8 @@ function unixSeconds(moment: Date, round: (seconds: number) => number): string {
 
 /**
  * Reads a response of endpoint 8 (service document, "Activity detail"), new or stored. Samples, nearly all of the response, are read from the
- * bytes into columns, and the rest as JSON; if the samples are not flat objects, JSON.parse reads everything. Throws the errors of
- * parseJsonObject, and UnexpectedResponseError `bad_shape`.
+ * bytes into columns, and the rest as JSON; if the samples are not flat objects, JSON.parse reads everything. Throws parseJsonObject's errors,
+ * and UnexpectedResponseError `bad_shape`.
  */
 export function readActivity(answer: AnswerContent, what: string): WireActivity & WithDrift {
   const { body } = answer

@@ -204,7 +204,7 @@ const FIRST_BYTES = 64 * 1024
 /** Larger responses are read one at a time, bytes; this is five hours of samples. */
 const LARGE_BYTES = 8_000_000
 
-/** One large response is read at a time, and one is held; its holder may read another. */
+/** One large response is read at a time, and one response is held; its holder may read another. */
 type LargeAnswers = { read: Semaphore; held: Semaphore }
 
 type Input = { encoding: string | undefined; length: number | undefined; maxBytes: number; what: string }

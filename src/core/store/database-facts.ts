@@ -7,7 +7,7 @@ export type DatabaseFacts = {
   version: string
   /** 150004 for 15.4 */
   version_number: number
-  /** maximum open connections, without those reserved for superusers */
+  /** maximum open connections, without connections reserved for superusers */
   connections: number
   /** connections that other programs hold now */
   connections_of_others: number

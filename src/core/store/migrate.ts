@@ -115,9 +115,9 @@ export async function withMigrationLock<T>(
 }
 
 /**
- * Runs the migrations that the database lacks, in order: all, or those up to the version `upTo`. Protects the tables and views that they
- * create or replace, so that a held login sees only its accounts there. Disables the triggers of our tables meanwhile, because their rows
- * are not changes of the mirror.
+ * Runs the migrations that the database lacks, in order: all migrations, or the migrations up to the version `upTo`. Protects the tables and
+ * views that they create or replace, so that a held login sees only its accounts there. Disables the triggers of our tables meanwhile, because
+ * their rows are not changes of the mirror.
  */
 export async function applyMigrations(
   client: pg.ClientBase,

@@ -38,7 +38,7 @@ export async function withRun<T>(
   const finish = (end: RunEnd) =>
     store.transaction((tx) => recordRunFinished(tx, runId, { ...tally, ...end }))
   const result = await work(tally).catch(async (error: unknown) => {
-    // The work's error is the one to report. If the database is unreachable too, the row stays `running` until a later start marks it
+    // The work's error must be reported. If the database is unreachable too, the row stays `running` until a later start marks it
     // abandoned.
     const code = isAbort(error) ? 'aborted' : errorCode(error)
     await finish({ outcome: 'failed', errorCode: code, error: errorLine(error) }).catch(() => undefined)

@@ -25,7 +25,7 @@ type StoreOptions = {
   onlyAsUser?: boolean
 }
 
-// Maximum wait for a lock, ms: a slow COPY may hold one that long.
+// Maximum wait for a lock, ms: a slow COPY may hold a lock that long.
 const LOCK_TIMEOUT_MS = MINUTE
 // A token refresh waits for the service inside a transaction, for two minutes at most.
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5 * MINUTE
@@ -172,7 +172,7 @@ export async function withExclusiveWork<T>(
   work: string,
   action: (held: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
-  // Nothing that is done there is in the way of others.
+  // On a read-only store, actions do not conflict with each other, so no lock is needed.
   if (store.isOnlyRead()) return action(new AbortController().signal)
   let locked = false
   try {

@@ -52,9 +52,9 @@ export async function findPresentWorkouts(tx: Tx, owner: ListOwner): Promise<str
 }
 
 /**
- * Writes the entries of a workout list (service document, "Workout list entry") that was requested at `listedAt`. Inserts new entries,
- * updates changed and absent ones, and leaves the others alone. Returns the number of rows written. If two entries have the same path, the
- * last one counts.
+ * Writes the entries of a workout list (service document, "Workout list entry") that was requested at `listedAt`. Inserts new entries, updates
+ * changed and absent entries, and leaves the others unchanged. Returns the number of rows written. If two entries have the same path, the last
+ * one counts.
  */
 export async function upsertWorkouts(
   tx: Tx,

@@ -43,7 +43,7 @@ type Deps = Pick<UploadDeps, 'store' | 'log' | 'memory' | 'now' | 'keepFit'>
 /**
  * Finds the mirrored activity that a file records: the only activity that starts within 5 s of one of the file's starts (UTC or local time),
  * has the same length within 60 s or 2 % and the same values in the same seconds, and has no other file. Waits for an activity without
- * samples. Several sports in one file are one ride. Throws the errors of the database and of reading.
+ * samples. Several sports in one file are one ride. Throws the errors of the database and of reading the file.
  */
 export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: WholeFile): Promise<Found> {
   const { account, fit, whole } = input

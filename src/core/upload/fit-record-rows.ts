@@ -80,7 +80,7 @@ type Columns = Partial<Record<RecordColumn, Float64Array>>
 
 /**
  * Makes the columns of fit_records (see the comments of that table) and the remaining fields, so that every value of the file is kept.
- * Converts the numbers of `records` in place, because a day of every sensor has 40 MB of them.
+ * Converts the numbers of `records` in place, because a day with every sensor has 40 MB of numbers.
  */
 export function normalizeRecords(records: FitRecords): { columns: Columns; left: LeftField[] } {
   const { count, timesMs, fields, gears, beatsHr } = records

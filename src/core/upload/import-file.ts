@@ -58,7 +58,7 @@ export type ImportOutcome =
  * Imports one file at rest from the drop folder: reads it, sends each FIT file in it through the ledger, and returns what to do with it. The
  * file is `done` if the service accepted everything, `failed` if something was refused or is a duplicate; otherwise it waits. An incomplete
  * file waits until it has rested for an hour, and is then refused. After a crash at any step, importing again has the same result. Throws only
- * the errors of the disk.
+ * the disk's errors.
  */
 export async function importFile(deps: UploadDeps, input: ImportInput): Promise<ImportOutcome> {
   try {

@@ -9,7 +9,7 @@ const SAME_MS = 1_500
 export type Match = { kind: 'found'; path: string } | { kind: 'none' } | { kind: 'unclear'; paths: string[] }
 
 /**
- * Chooses a FIT file's activity from the list: the one that starts nearest to the file's start, within two minutes, and not nearer to a
+ * Chooses a FIT file's activity from the list: the activity that starts nearest to the file's start, within two minutes, and not nearer to a
  * rival's. Without such an activity, chooses an activity that starts exactly at another start of the file, and not at a rival's. Among equally
  * near activities, the one with the file's name. Pure.
  */

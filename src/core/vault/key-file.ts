@@ -55,7 +55,7 @@ export function readSecretKeys(dataDir: string): Buffer[] {
   return current ? [current, ...pending] : pending
 }
 
-/** Reads every key that can decrypt logins: the key that is set, or those of readSecretKeys and the replaced ones. */
+/** Reads every key that can decrypt logins: the key that is set, or the keys of readSecretKeys and the replaced keys. */
 export function readHeldKeys({
   secretKey,
   dataDir,

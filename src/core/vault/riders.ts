@@ -67,7 +67,7 @@ export async function recordRider(
   if (name) await tx.db.update(credentials).set({ username: null }).where(isNameOnly)
 }
 
-/** Marks new tokens as compared if they replace compared ones. Must run before the new tokens are written. */
+/** Marks new tokens as compared if they replace compared tokens. Must run before the new tokens are written. */
 export async function keepRider(tx: Tx, accountId: number, accessToken: Buffer): Promise<void> {
   await tx.client.query(
     `update musette.riders r set pair = sha256($2) from musette.credentials c

@@ -61,7 +61,7 @@ function boundTo({ accountId, field }: SealPlace): Buffer {
   return Buffer.from(`musette ${VERSION} ${accountId} ${field}`, 'utf8')
 }
 
-/** `readKeys` reads the present keys, the one in use first; `readOldKey` reads a replaced key; `makeFirst` creates the first key. */
+/** `readKeys` reads the present keys, the key in use first; `readOldKey` reads a replaced key; `makeFirst` creates the first key. */
 export type KeyOptions = Readonly<{
   secretKey?: Buffer | undefined
   readKeys?: () => readonly Buffer[]

@@ -98,8 +98,8 @@ export function unsealRow(keys: Keyring, row: SealedRow): Credentials {
 }
 
 /**
- * Decrypts the logins of all accounts, or of one, with one query. Returns how many are readable, and the accounts that readCredentials must
- * check: those with a spool file, with a login marked as unreadable, or with a login that cannot be decrypted.
+ * Decrypts the logins of all accounts or of one account, with one query. Returns how many are readable, and the accounts that readCredentials
+ * must check: accounts with a spool file, with a login marked as unreadable, or with a login that cannot be decrypted.
  */
 export async function findDoubtfulLogins({ store, keys, spool }: VaultParts, accountId?: number) {
   const rows = await store.read((tx) => findEverySealed(tx, accountId))
@@ -236,7 +236,7 @@ export async function findSealed(tx: Tx, accountId: number) {
 
 export type SealedRow = NonNullable<Awaited<ReturnType<typeof findSealed>>>
 
-/** Finds the sealed credentials of all accounts, or of one, oldest account first. */
+/** Finds the sealed credentials of all accounts or of one account, oldest account first. */
 export async function findEverySealed(tx: Tx, accountId?: number): Promise<SealedRow[]> {
   const rule = accountId === undefined ? undefined : eq(credentials.accountId, accountId)
   return await selectSealed(tx).where(rule).orderBy(asc(credentials.accountId))

@@ -29,8 +29,8 @@ export type ForeignFolder = { found: string; run: string }
 
 /**
  * Claims a folder for this database with a file in it and returns undefined, or returns why it may not and writes nothing. Claims a folder
- * without the file, or one that this database used before its restore. A folder that cannot be written is not claimed but may be used. Throws
- * Node's errors of the disk.
+ * without the file, or a folder that this database used before its restore. A folder that cannot be written is not claimed but may be used.
+ * Throws Node's errors of the disk.
  */
 export async function claimFolder(dir: string, database: DatabaseIdentity) {
   const { identity, line } = database

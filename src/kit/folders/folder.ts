@@ -40,7 +40,7 @@ export type Folder = Readonly<{
   read(name: Name): Promise<Buffer>
   /** Creates a file with exactly this mode, regardless of the umask. Throws EEXIST. */
   create(name: Name, mode: number, flags?: number): Promise<FileHandle>
-  /** Opens a folder in this one. Throws ConfigError `not_a_folder` for a link or a file. */
+  /** Opens a folder inside this folder. Throws ConfigError `not_a_folder` for a link or a file. */
   openInner(name: Name): Promise<Folder>
   /** Opens a folder like openInner, or creates a missing one with exactly this mode (default: the mode of this folder). */
   makeInner(name: Name, mode?: number): Promise<Folder>
@@ -143,7 +143,7 @@ async function openAt(place: Place): Promise<Folder> {
     const stats = await (handle ? handle.stat() : noLink ? lstat(via) : stat(via))
     if (!stats.isDirectory()) throw systemError('ENOTDIR', `${place.path} is not a folder`)
     const held = handle && (await pathOfHandle(handle, stats, place))
-    // The path through the outer folder becomes invalid when that one is closed.
+    // The path through the outer folder becomes invalid when the outer folder is closed.
     if (!held && via.toString('latin1').startsWith(`${handles}/`))
       throw systemError('ESTALE', `${place.path} cannot be held open`)
     return makeFolder(place, { handle, stats, held })
@@ -171,7 +171,7 @@ async function pathOfHandle(handle: FileHandle, own: Stats, { handles }: Place):
   return reached && isSame(reached, own) ? Buffer.from(via) : undefined
 }
 
-/** Returns an error that describes what stands in a folder's place; undefined if nothing does. */
+/** Returns an error that describes the entry in a folder's place; undefined if nothing does. */
 async function readObstacle({ path, via }: Place): Promise<ConfigError | undefined> {
   const stats = await lstat(via).catch(() => undefined)
   if (!stats || stats.isDirectory()) return undefined

@@ -25,7 +25,7 @@ export function makeReceivers(proxies: Proxies | undefined): Dispatcher {
   return makeAgent(proxies, { connectMs: ANSWER_WITHIN_MS })
 }
 
-/** `dispatcher`: the connections to use; direct ones if undefined. */
+/** `dispatcher`: the connections to use; direct connections if undefined. */
 export type SendOptions = { signal: AbortSignal; dispatcher?: Dispatcher | undefined }
 
 /** A request to a receiver. A GET has no body. */

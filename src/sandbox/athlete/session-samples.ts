@@ -9,10 +9,10 @@ type WireSample = Record<string, number | string | null>
 type Traits = Record<'raw' | 'parts' | 'scaled' | 'proximity' | 'nulls' | 'strapless', boolean>
 
 /**
- * Makes the samples of a scored track, second by second: `unix_time` in ms, `time` in seconds since the start, `spd` in metres an hour,
- * `dist` in cumulative metres, `wexp` in cumulative kJ, `tws` as a cumulative total that ends at the summary's `xss`, `mm` as a share of
- * `mpa`, and `mmp0s` as the watts left below `mpa`. `plain` leaves out the oddities of recordings; `texts` writes power and distance as
- * texts in every tenth second; `extra` fields are added to every entry.
+ * Makes the samples of a scored track, second by second: `unix_time` in ms, `time` in seconds since the start, `spd` in metres an hour, `dist`
+ * in cumulative metres, `wexp` in cumulative kJ, `tws` as a cumulative total that ends at the summary's `xss`, `mm` as a share of `mpa`, and
+ * `mmp0s` as the watts left below `mpa`. `plain` leaves out the oddities of recordings; `texts` writes power and distance as strings in every
+ * tenth second; `extra` fields are added to every entry.
  */
 export function makeSamples(
   scored: Scored,

@@ -141,7 +141,7 @@ function isLabelAt(column: Column, at: usize): bool {
   return true
 }
 
-/** Finds or creates the column of the label at `at`, first trying the one after `before`. NO_COLUMN: no plain, short label, or no room. */
+/** Finds or creates the column of the label at `at`, first trying the column after `before`. NO_COLUMN: no plain, short label, or no room. */
 function seekColumn(at: usize, before: u32): u32 {
   if (load<u8>(at) !== QUOTE) return NO_COLUMN
   let end = at + 1

@@ -91,7 +91,7 @@ function readValue(kind: Kind, sent: unknown, note: (kind: Drift['kind']) => voi
     text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
   if (typeof value !== 'string' || fits(value)) return value ?? null
   note('range')
-  // A plain slice would keep the whole text in memory.
+  // A plain slice would keep the whole string in memory.
   return Buffer.from(shorten(value, limit)).toString()
 }
 
@@ -142,12 +142,12 @@ const TOO_LONG = `is longer than ${MAX_IDENTITY_BYTES} bytes`
 /** A clock text: minutes and seconds, with or without hours. */
 const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
 
-/** Maximum characters kept of a text: more than any description has, and one line for a name. */
+/** Maximum number of a string's characters that are kept: more than any description has, and one line for a name. */
 const MAX_CHARACTERS: Readonly<Partial<Record<Kind, number>>> = { text: 20_000, name: 1_000 }
 
 /**
- * Readers of values, as lenient as the service is loose: a numeric text is a number, an empty text is null, and a number in place of a text
- * becomes text. They return undefined for anything else.
+ * Readers of values, as lenient as the service is loose: a numeric string becomes a number, an empty string becomes null, and a number in
+ * place of a string becomes a string. They return undefined for anything else.
  */
 const READERS: Readonly<Record<Kind, (sent: unknown) => unknown>> = {
   // JSON has rounded a whole number beyond the safe integers.

@@ -17,7 +17,7 @@ let scanner: ReturnType<typeof loadScanner> | undefined
 
 /**
  * Reads a JSON list of samples from its bytes into columns (service document, "session_data entry fields"), without an object per sample: the
- * objects were most of an activity's cost. Numbers equal those of JSON.parse. Returns undefined if the list has anything but flat objects in
+ * objects were most of an activity's cost. Numbers equal JSON.parse's results. Returns undefined if the list has anything but flat objects in
  * plain JSON; the caller then uses JSON.parse and reports the fault.
  */
 export function scanSamples(body: Buffer, start: number): { data: WireSamples; end: number } | undefined {
@@ -147,7 +147,7 @@ function loadScanner() {
     },
     nameOf: (column: number) =>
       Buffer.from(buffer).toString('utf8', wasm.nameStart(column), wasm.nameEnd(column)),
-    /** Returns a column's numbers after the last call, valid until the next one; NaN for missing numbers. */
+    /** Returns a column's numbers after the last call, valid until the next call; NaN for missing numbers. */
     numbersOf: (column: number, rows: number) =>
       cells.subarray(column * rowsAColumn, column * rowsAColumn + rows),
   }

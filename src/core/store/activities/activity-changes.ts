@@ -163,8 +163,8 @@ export function fieldsOfDetail(row: ActivityDetailRow): DetailFields {
 
 /**
  * Returns the name, description and type that a detail sets. An unchanged name or description of the detail is not set, because the row may
- * hold a later value from the list, unless neither of them sent the row's value. A list without a description does not clear the detail's.
- * Fields that neither sends keep their values.
+ * hold a later value from the list, unless neither list nor detail sent the row's value. A list without a description does not clear the
+ * detail's. Fields that neither sends keep their values.
  */
 function shownFields(fields: DetailFields, before: KnownRow): ActivityChange {
   const { list_fields: list, detail_fields: detail } = before

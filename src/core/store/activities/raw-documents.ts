@@ -76,7 +76,7 @@ export async function replaceRawDocuments(
 /** An activity to rebuild; `bytes` is the size of its stored answer, null if none is stored. */
 export type RebuildItem = Readonly<{ activityId: number; path: string; bytes: number | null }>
 
-/** Finds an account's activities, including absent ones, in the order of their ids; with `paths`, only those with these paths. */
+/** Finds an account's activities, including absent ones, in the order of their ids; with `paths`, only activities with these paths. */
 export async function findRebuildItems(
   tx: Tx,
   { accountId, paths }: { accountId: number; paths?: readonly string[] | undefined },

@@ -49,19 +49,19 @@ export type AnsweredDetail = AnswerKey &
 export type StoredDetail = DerivedDetail & { readonly activityId: number; readonly sha256: string }
 
 /**
- * `written` and `replaced` count samples: those written now, and those that the row had before; both are 0 if all samples were right.
- * `older`: the row holds an answer that was requested later. `newer`: the activity now has another stored answer or none, or no longer
- * exists. `locked`: another transaction holds its row. Only `written` writes anything.
+ * `written` and `replaced` count samples: samples written now, and samples that the row had before; both are 0 if all samples were right.
+ * `older`: the row holds an answer that was requested later. `newer`: the activity now has another stored answer or none, or no longer exists.
+ * `locked`: another transaction holds its row. Only `written` writes anything.
  */
 export type Written = { result: 'written' | 'older' | 'newer' | 'locked'; written: number; replaced: number }
 
 /**
- * Writes answers about different activities (service document, "Activity detail") with samples, derived values, raw documents and
- * revisions, in the transaction of `tx`. A batch costs much less than single writes. Samples of a stored answer that are already right are
- * not rewritten. An answer without samples does not delete existing ones. A change that was listed after `requestedAt` keeps an activity
- * wanted. A stored answer says nothing about the service, so it writes no revision, and states, fetch times and names changed by the list
- * stay. For a single answer, throws MusetteError `activity_unknown` if the activity does not exist. A batch does not wait for locked rows,
- * because two batches could deadlock: it throws `activity_busy` for an answer whose row is locked or does not exist.
+ * Writes answers about different activities (service document, "Activity detail") with samples, derived values, raw documents and revisions,
+ * in the transaction of `tx`. A batch costs much less than single writes. Samples of a stored answer that are already right are not rewritten.
+ * An answer without samples does not delete existing samples. A change that was listed after `requestedAt` keeps an activity wanted. A stored
+ * answer says nothing about the service, so it writes no revision, and states, fetch times and names changed by the list stay. For a single
+ * answer, throws MusetteError `activity_unknown` if the activity does not exist. A batch does not wait for locked rows, because two batches
+ * could deadlock: it throws `activity_busy` for an answer whose row is locked or does not exist.
  */
 export async function writeActivities(
   tx: Tx,

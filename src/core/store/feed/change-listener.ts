@@ -20,7 +20,7 @@ export function openChangeListener(
   let client: PostgresClient | undefined
   let connectAt = 0
 
-  /** Ends the current wait or the next one, as a change does. */
+  /** Ends the current wait or the next wait, as a change does. */
   const wake = () => {
     heard = true
     waiting?.abort()

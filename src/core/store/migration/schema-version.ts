@@ -48,7 +48,7 @@ export async function findVersion(client: pg.ClientBase, folder?: string): Promi
   return compareVersions(await findApplied(client), await readMigrations(folder))
 }
 
-/** Compares the migrations of a database with those of a program of any version. Throws as findVersion does. */
+/** Compares a database's migrations with the migrations of a program of any version. Throws as findVersion does. */
 export function compareVersions(applied: readonly AppliedMigration[], known: readonly number[]): Version {
   const last = applied.reduce<AppliedMigration | undefined>(
     (newest, each) => (each.moment > (newest?.moment ?? 0) ? each : newest),

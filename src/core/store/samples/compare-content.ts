@@ -19,7 +19,7 @@ import { findExtras } from './stored-samples.ts'
 /**
  * A field that differs from the service's answer: a column, `summary.NAME`, `list_fields.NAME` and `detail_fields.NAME` (the last values of
  * list and detail), `raw_documents`, `samples.NAME`, `power_curves`, `activity_intensity.NAME` or `ride_measures.NAME`. `cells` counts the
- * differing values; `mirrored` and `service` are the first of them.
+ * differing values; `mirrored` and `service` are the first differing values.
  */
 export type Difference = { field: string; mirrored: Json; service: Json; cells: number }
 
@@ -40,7 +40,7 @@ export async function holdsSamples(tx: Tx, activity: SamplesWithExtras): Promise
 // The order of the samples in an answer.
 const IN_ORDER = 'ORDER BY t NULLS FIRST, ordinal'
 
-/** Compares the bytes that COPY would write with those that it reads, which is a tenth of the work of deleting and writing rows. */
+/** Compares the bytes that COPY would write with the bytes that COPY reads. This is a tenth of the work of deleting and writing rows. */
 async function holdsRows(tx: Tx, activity: ActivitySamples): Promise<boolean> {
   const { columns, chunks } = encodeSamples([activity], { everyColumn: true })
   const query = `SELECT ${columns.join(', ')} FROM training.samples WHERE activity_id = ${activity.activityId}`

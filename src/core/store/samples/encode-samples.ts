@@ -41,9 +41,9 @@ export const DOUBLES = SAMPLE_FIELDS.filter((field) => SAMPLE_VALUE_FIELDS[field
 const REALS = SAMPLE_FIELDS.filter((field) => !DOUBLES.includes(field))
 
 /**
- * Encodes samples as rows of Postgres's binary COPY, in chunks of at most 256 KB. NaN becomes NULL. Leaves out columns that hold nothing
- * else, unless `everyColumn` is set. Infinities stay. A finite value that does not fit its column becomes NULL, because COPY would fail;
- * normalizeSamples has reported it as drift. Each chunk is a new buffer, so that it can be sent while the next one is encoded.
+ * Encodes samples as rows of Postgres's binary COPY, in chunks of at most 256 KB. NaN becomes NULL. Leaves out columns that hold nothing else,
+ * unless `everyColumn` is set. Infinities stay. A finite value that does not fit its column becomes NULL, because COPY would fail;
+ * normalizeSamples has reported it as drift. Each chunk is a new buffer, so that it can be sent while the next chunk is encoded.
  */
 export function encodeSamples(activities: readonly ActivitySamples[], { everyColumn = false } = {}) {
   const known = (field: SampleField) =>

@@ -119,7 +119,7 @@ type State = {
   obstacle: string | null
 }
 
-/** Reports whether there is nothing to do: the mirror is small, a person made the partitions, or all needed ones exist. */
+/** Reports whether there is nothing to do: the mirror is small, a person made the partitions, or all needed partitions exist. */
 const isSettled = ({ is_plain, last, is_ours, is_ahead }: State) =>
   is_plain ? last === 0 : !is_ours || is_ahead
 

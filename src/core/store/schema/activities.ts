@@ -74,7 +74,7 @@ export const activities = training.table(
   (table) => [
     unique('activities_account_path').on(table.accountId, table.path),
     index('activities_account_started').on(table.accountId, desc(table.startedAt), desc(table.activityId)),
-    // The newest activities of all accounts, those without a start last.
+    // The newest activities of all accounts; activities without a start come last.
     index('activities_newest')
       .on(sql`coalesce(started_at, '-infinity') desc`, desc(table.activityId))
       .where(sql`absent_since is null`),

@@ -30,7 +30,7 @@ export const samples = training.table(
     ...{ lat, lng },
     activityId: integer('activity_id').notNull(),
     ...others,
-    // NULL in nearly every row, because a NULL takes no space. A value in every row would cost eight bytes in many of them.
+    // NULL in nearly every row, because a NULL takes no space. A value in every row would add eight bytes to many rows.
     ordinal: integer('ordinal'),
   },
   (table) => [
