@@ -8,10 +8,13 @@ import type { Manifest } from './archive/manifest.ts'
 import { openArchive } from './archive/read-archive.ts'
 import { COMPLETE } from './backup-name.ts'
 
-/** The suffix that a killed scheduled backup's file has after the name of the complete backup. */
+/**
+ * Matches the end of an unfinished backup's name. A killed scheduled backup leaves such a file: the complete backup's name with this
+ * suffix.
+ */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/
 
-/** Mode of a new folder of backups: only the owner may enter it. */
+/** Mode of a new backup folder, which only the owner may enter. */
 export const BACKUP_MODE = 0o700
 
 /** A folder of scheduled backups, and the line of their database. Files of other lines are not touched. */
@@ -44,8 +47,8 @@ export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledF
 }
 
 /**
- * Returns the paths of scheduled backups that do not belong to the line: those of other databases, those of this database before a restore,
- * and those whose names contain no line. Throws ConfigError `backup_file`.
+ * Returns the paths of scheduled backups that do not belong to the line: backups of other databases, backups of this database from before a
+ * restore, and backups whose names contain no line. Throws ConfigError `backup_file`.
  */
 export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<string[]> {
   const names = await readNames(dir)
@@ -53,9 +56,9 @@ export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<stri
 }
 
 /**
- * Removes all but the newest `keep` complete scheduled backups; the newest was just written and has the time `madeAt`. Backups with a later
- * time in their names stay and do not count, because a fast clock named them. Returns the names of the removed and of the later backups.
- * Throws as readScheduled does.
+ * Removes all complete scheduled backups except the newest `keep`; the newest was just written at the time `madeAt`. Backups with a later
+ * time in their names stay and do not count, because the clock was ahead when they were named. Returns the names of the removed and of the
+ * later backups. Throws as readScheduled does.
  */
 export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { keep: number; madeAt: Date }) {
   const { dir } = schedule
@@ -67,7 +70,7 @@ export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { k
   return { removed, ahead: files.filter(isAhead).map(({ name }) => name) }
 }
 
-/** Removes files from a folder. If a file cannot be removed, removes the others and throws its error at the end. */
+/** Removes files from a folder. If a file cannot be removed, removes the others and then throws that file's error. */
 export async function removeFiles(dir: string, names: readonly string[]): Promise<void> {
   await onDisk('write', dir, () =>
     inFolder(dir, async (folder) => {
@@ -103,7 +106,7 @@ export async function readNewestBackup({ dir, line }: Schedule): Promise<FoundBa
     const found: FoundBackup[] = []
     await inFolder(dir, async (folder) => {
       for (const name of (await listFiles(folder)).filter((each) => isOwn(each, line))) {
-        // A file may be removed meanwhile; an unreadable file must not hide the others.
+        // Skip a file that cannot be read, for example because it has just been removed: it must not hide the others.
         const stats = await folder.lstat(name).catch(() => undefined)
         if (stats) found.push({ path: join(dir, name), doneAt: stats.mtime, bytes: stats.size })
       }

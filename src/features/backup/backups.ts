@@ -24,7 +24,7 @@ import { withTemporaryDatabase } from './database/temporary-database.ts'
 
 export { describeContent } from './archive/manifest.ts'
 
-/** The logins of a database with the ids of their keys; `missing`: the logins whose key this configuration does not have. */
+/** The logins of a database with the ids of their keys. `missing` has the logins whose key this configuration lacks. */
 type KeyNeeds = Readonly<Record<'needed' | 'missing', ReadonlyArray<{ account: string; keyId: string }>>>
 
 /**
@@ -94,8 +94,8 @@ function openSource(from: RestoreInput['from'], how?: { byHand: boolean }): Prom
 
 /**
  * Proves a backup: restores it into a temporary database and compares each table with the archive, byte for byte. Makes the database on the
- * server of DATABASE_URL; if that is unset or its login may not make a database, on a temporary embedded Postgres in the data directory.
- * Throws as restoreBackup and withTemporaryDatabase do.
+ * server of DATABASE_URL. If DATABASE_URL is not set, or its login may not make a database, uses a temporary embedded Postgres in the data
+ * directory. Throws as restoreBackup and withTemporaryDatabase do.
  */
 export async function verifyBackup(
   deps: { config: Pick<Config, 'databaseUrl' | 'dataDir'>; log: Logger },
@@ -149,7 +149,7 @@ async function removeLeft(dataDir: string): Promise<void> {
   for (const name of names.filter((each) => MADE.test(each))) {
     const folder = join(dataDir, name)
     const found = await lstat(folder).catch(() => undefined)
-    // The owner of a new folder may not have locked it yet.
+    // Skip a new folder, because its process may not have locked the folder yet.
     if (!found?.isDirectory() || Date.now() - found.mtimeMs < MINUTE) continue
     const lock = await acquireLock(folder)
     if (lock) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
@@ -174,7 +174,7 @@ async function findKeyNeeds(store: Store, config: Config): Promise<KeyNeeds> {
   return { needed, missing: needed.filter(({ keyId }) => !held.includes(keyId)) }
 }
 
-/** Makes the error for the backup of an older database: only its own version knows its complete tables and columns. */
+/** Makes the error for the backup of an older database: only the older version of musette knows all of its tables and columns. */
 async function explainOlder(store: Store): Promise<ConfigError> {
   const { madeBy } = await store.read(({ client }) => findVersion(client))
   const other = otherVersion(madeBy)

@@ -13,12 +13,12 @@ import { BACKUP_MODE, removeFiles, removeOldBackups, scheduledName } from './bac
 import { verifyBackup } from './backups.ts'
 import { findKnownTables } from './database/tables.ts'
 
-/** Space needed beyond the backup and the restored database, bytes: for a new cluster and its WAL. */
+/** Space needed in addition to the backup and the restored database, bytes: for a new cluster and its WAL. */
 const SPARE_BYTES = 200_000_000
 
 /**
- * Makes a verified backup of a database of an older version in the folder of scheduled backups. Throws ConfigError `backup_before_change`
- * if that fails; the database is then unchanged.
+ * Makes a verified backup of a database of an older version in the folder of scheduled backups. If the backup fails, throws ConfigError
+ * `backup_before_change` and leaves the database unchanged.
  */
 export const backUpBeforeChange = (
   { config, log }: Parameters<BeforeChange>[0],
@@ -39,13 +39,13 @@ export const backUpBeforeChange = (
       const madeAt = systemClock()
       const name = scheduledName(madeAt, line)
       const path = join(dir, name)
-      // A warning, because the backup takes minutes and a verb shows warnings only.
+      // Logged as a warning, because the backup takes minutes, and a verb shows only warnings.
       log.warn({ path }, 'backing up the database before this newer version migrates it')
       await writeBackupFile({ store, now: systemClock }, { path, signal, older })
       await verifyBackup({ config, log }, { from: { path }, signal }).catch(async (error: unknown) => {
-        // The checksums are right; the owner of the server may not grant CREATEDB.
+        // The checksums match, so the backup counts as good: the owner of the server may not want to grant CREATEDB.
         if (errorCode(error) === 'create_database_denied') return log.warn(errorLine(error))
-        // Otherwise each attempt would leave a backup.
+        // Remove the backup, because otherwise each attempt would leave one.
         await removeFiles(dir, [name])
         throw error
       })

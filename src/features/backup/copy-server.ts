@@ -22,7 +22,7 @@ export const copyServer: ServerCopy = async (deps, { from, to, onProgress }) => 
   return closeAfter(openStore({ log }, { connectionString: from, maxConnections: 1 }), async (source) => {
     const { version } = await source.read(({ client }) => findVersion(client))
     const others = await source.read(findServerParts)
-    // The process was killed before it made the tables.
+    // Version 0: an earlier process was killed before it made the tables, so there is nothing to copy.
     if (version === 0) return { copied: [], leftOut: others }
     const tables = await source.read(({ client }) => findKnownTables(client))
     if (to === undefined) {

@@ -96,7 +96,7 @@ async function verifyFile(tools: Tools<'nothing'>, file: string): Promise<undefi
   )
 }
 
-/** Asks for a missing key on the terminal until the user types it correctly or nothing, and stores it. */
+/** Asks for a missing key on the terminal until the user types the right key or nothing; stores a right key. */
 async function promptForKey({ config, signal }: Tools<'nothing'>, keyId: string) {
   const { parsePaperKeys } = await import('../../core/vault/paper-key.ts')
   const { addPaperKeys } = await import('../../program/app/paper-keys.ts')
@@ -138,7 +138,7 @@ export const backup = defineFeature({
           if ((await scheduleOf(app.config)).isDefault) await verifyScheduledBackup(app, input)
           return made
         } catch (error) {
-          // The disk rarely gets room within an hour; the job runs again the next day.
+          // Do not retry: the disk rarely gets room within an hour, and the job runs again the next day.
           if (errorCode(error) !== 'backup_no_room') throw error
           app.log.warn(errorLine(error))
           return undefined
@@ -148,7 +148,7 @@ export const backup = defineFeature({
     'verify-backup': {
       attempts: 2, // the job runs again a day later
       atStart: true, // the run itself reads when a backup was last compared
-      // A successful comparison is due again after a week; a default backup is compared right after it is made.
+      // A comparison is due a week after the last success; a default backup is compared as soon as it is made.
       every: async (config) => {
         const { dir, isDefault } = await scheduleOf(config)
         return dir === undefined || isDefault ? undefined : DAY

@@ -23,7 +23,7 @@ import { scheduleOf, VERIFY_EVERY_MS } from './settings.ts'
 
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
-/** Delay of the first default backup after the first sync of a new database, ms, so that a short trial makes none. */
+/** Delay of the first default backup after the first sync of a new database, ms, so that a short trial makes no backup. */
 const FIRST_AFTER_MS = DAY / 2
 
 /**
@@ -49,7 +49,7 @@ export async function writeScheduledBackup(
       // A wrong clock wrote a time in the future.
       return ageMs >= 0 && ageMs < everyMs - lookEveryMs / 2
     }
-    // A folder that cannot be read makes the run fail.
+    // If the folder cannot be read, the run fails.
     const schedule = { dir, line }
     const isFirst = (await store.read((tx) => findWholeWorkState(tx, 'backup'))).doneAt === null
     const verified = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
@@ -123,7 +123,7 @@ export async function verifyScheduledBackup(
   })
 }
 
-/** Another worker may have the folder; the retry of the job may reach that worker. */
+/** Makes the error if this worker has no folder. Another worker may have the folder, and the retry of the job may reach that worker. */
 function noBackupFolder(): TransientError {
   const message =
     'this worker has no folder for backups; set MUSETTE_BACKUP_DIR to the same folder for each process with the role worker'

@@ -8,7 +8,7 @@ import { COMPLETE } from './backup-name.ts'
 
 const WITHOUT = 'off'
 
-/** Interval between comparisons of the newest scheduled backup, ms; after a failure the next one is a day later. */
+/** Interval between comparisons of the newest scheduled backup, ms; after a failure, the next comparison is a day later. */
 export const VERIFY_EVERY_MS = 7 * DAY
 
 /** The settings as given; scheduleOf adds the defaults. */
@@ -43,9 +43,9 @@ export const backupSettings = defineSettings({
 })
 
 /**
- * Returns the schedule of the daemon's backups. `dir` is undefined for none; `keep` is the number of files that stay. The default
- * (`isDefault`) is a weekly backup beside the embedded Postgres. Nobody asked for it, so each backup is compared, and mirroring has
- * priority.
+ * Returns the schedule of the daemon's backups. `dir` is undefined if there are no backups; `keep` is the number of files that stay. The
+ * default (`isDefault`) is a weekly backup in the data directory of the embedded Postgres. Because nobody asked for this backup, nobody
+ * checks it: musette compares each backup, and mirroring has priority.
  */
 export function scheduleOf(config: Pick<Config, 'features' | 'dataDir' | 'databaseUrl'>) {
   const { dir, everyMs, keep } = backupSettings.of(config)

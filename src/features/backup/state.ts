@@ -112,12 +112,12 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
   if (made.outcome === 'failed' || made.outcome === 'abandoned') {
     if (made.errorCode === 'backup_no_room') return of(RULES.backup_no_room, `${made.error}; ${last}`)
     const found = `the last backup failed (${made.error ?? made.outcome}); ${last}`
-    // Another backup would not fit on a full disk.
+    // Reported at once, because another backup would not fit on the full disk either.
     return made.errorCode === 'backup_disk_full'
       ? of(RULES.backup_disk_full, `${found}; make room`)
       : of(RULES.backup_failed, found)
   }
-  // Backups from before a restore have another name.
+  // A backup from before a restore has a different name, so look only for a newer backup.
   if (made.doneAt && made.doneAt > lineBeganAt && !newest) {
     const why = 'it was removed, or this machine does not see the folder'
     const found = `the folder holds no backup of this database, although one was made at ${made.doneAt.toISOString()}`
@@ -146,7 +146,7 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
   return [ok(`${dir}: ${last}; ${proved ?? 'none has been restored and compared yet'}`)]
 }
 
-/** Checks that scheduled backups can be written, that the last one is recent and did not fail, and that its file can be read. */
+/** Checks that scheduled backups can be written, that the last backup is recent and did not fail, and that its file can be read. */
 async function diagnose({ config, mirror, listed: list }: CheckContext): Promise<readonly Finding[]> {
   const { dataDir, databaseUrl, secretKey } = config
   const { dir, isDefault } = scheduleOf(config)
@@ -171,7 +171,7 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
     ]
   const [backups, data] = [await readDevice(dir), await readDevice(dataDir)]
   if (backups === undefined || backups !== data) return listed
-  // A backup on the same disk as the embedded database is lost with it. Without a set folder, the advice about the key says this.
+  // A backup on the same disk as the embedded database is lost with it. If no folder is set, the advice about the key already says this.
   const lost = `${dir} is on the same disk as the database, and is lost with it; copy the backups elsewhere, or set MUSETTE_BACKUP_DIR to another disk`
   const isBeside = databaseUrl === undefined && !isDefault
   const beside = isBeside ? [warning(lost, `df ${quoteShell(dir)}`)] : []
@@ -250,7 +250,7 @@ export const backupGauges = defineGauges({
     },
   },
   async read(facts) {
-    // Age and size come from the file, not from its row.
+    // Age and size are the backup file's, not the values in the row of its run.
     const { newest, made, verified } = await facts.once(findBackups)
     return [
       {

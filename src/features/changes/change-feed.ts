@@ -6,20 +6,20 @@ import { errorLine, MusetteError } from '../../kit/errors.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 
 const PAGE = 500
-/** Interval between reads if no notification arrives, as behind a pooler. */
+/** Interval between reads if no notification arrives, for example behind a pooler, ms. */
 const LOOK_EVERY_MS = 10 * SECOND
-/** Interval between reads while a running transaction holds recorded changes back. */
+/** Interval between reads while an open transaction delays recorded changes, ms. */
 const LOOK_AGAIN_MS = SECOND / 4
 
-/** Pause between two attempts at a database that cannot be read. */
+/** Pause between two attempts to read an unreachable database, ms. */
 const TRY_AGAIN_MS = SECOND
-/** Failed reads in a row that count as an outage; a single failure may come from a lost connection in the pool. */
+/** Number of consecutive failed reads that count as an outage; a single failure may be a lost connection of the pool. */
 const OUTAGE_AFTER = 2
 
 /**
- * Yields the settled changes after the number `since` in pages, oldest first. With `follow` it continues with new changes, even through
- * outages of the database, until the signal aborts. Throws ConfigError `changes_pruned` or `changes_unknown` if changes after `since` may
- * be missing.
+ * Yields the settled changes after the number `since` in pages, oldest first. With `follow`, continues with new changes, even after an
+ * outage of the database, until the signal aborts. Throws ConfigError `changes_pruned` or `changes_unknown` if changes after `since` may be
+ * missing.
  */
 export async function* readChanges(
   app: { store: Store; databaseUrl: string; log: Logger },
@@ -36,7 +36,7 @@ export async function* readChanges(
     while (!signal.aborted) {
       const reading = app.store.read((tx) => findChanges(tx, { after, limit: PAGE, accountId }))
       const page = await reading.catch((error: unknown) => {
-        // An outage has many causes: a restart, a restore, a password changed on one side.
+        // Retry after any of our errors, because an outage has many causes: a restart, a restore, a password that was changed on one side.
         if (!follow || !(error instanceof MusetteError)) throw error
         failures += 1
         if (failures === OUTAGE_AFTER) {

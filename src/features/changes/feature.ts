@@ -6,7 +6,7 @@ import { DATABASE, SIGNED_IN } from '../../program/frame/help-of-verbs.ts'
 import { wholeNumber } from '../../program/frame/output.ts'
 import { defineVerb, flag, option } from '../../program/frame/verb.ts'
 
-/** Maximum number of a change's columns shown with their values. */
+/** Maximum number of changed columns that are shown with their values. */
 const SHOWN = 3
 
 const changesVerb = defineVerb({

@@ -71,7 +71,7 @@ function demoConfig({ config, settings }: Context, baseUrl: string) {
   const env = {
     MUSETTE_BASE_URL: baseUrl,
     MUSETTE_DATA_DIR: join(config.dataDir, 'demo'),
-    // The stand-in service runs on this machine, so no limit is needed.
+    // A rate that never limits, because the stand-in service runs on this machine.
     MUSETTE_REQUESTS_PER_MINUTE: '60000',
     MUSETTE_POLL_EVERY: '30s',
     // The demo moves its file into the folder in one step, so the daemon need not wait for more of the file.
@@ -83,11 +83,11 @@ function demoConfig({ config, settings }: Context, baseUrl: string) {
 }
 
 const LOOK_EVERY_MS = 200
-/** Longest wait for the upload: the stand-in service needs two seconds to make samples; a busy machine needs more. */
+/** Longest wait for the upload, ms: the stand-in service needs two seconds to make samples, and more on a busy machine. */
 const UPLOAD_WITHIN_MS = 2 * MINUTE
 const UPLOAD_SECONDS = 20 * 60
 
-/** Shows the progress of the backfill until every listed activity is mirrored; `since` is the start of this demo. */
+/** Shows the progress of the backfill until every listed activity is mirrored; `since` is the time when this demo started. */
 async function followBackfill(context: Tools<'nothing'>, daemon: RunningDaemon, since: Date): Promise<void> {
   const line = context.beginProgress('activities')
   for (;;) {

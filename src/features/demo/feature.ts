@@ -3,7 +3,7 @@ import { ASKS } from '../../program/frame/help-of-verbs.ts'
 import { wholeNumber } from '../../program/frame/output.ts'
 import { defineVerb, flag, option } from '../../program/frame/verb.ts'
 
-/** Several years of history, but few enough to be mirrored in seconds. */
+/** Number of activities in the demo: several years of history, but few enough to be mirrored in seconds. */
 const DEMO_ACTIVITIES = 150
 
 const demoVerb = defineVerb({

@@ -18,9 +18,9 @@ import {
 type Piece = string | Uint8Array
 
 /**
- * Exports the samples of one activity, or its FIT file, from one snapshot. Passes the content to `write` in pieces and awaits each call.
- * Returns undefined, or, if there is nothing to write, a sentence with the reason. Throws ConfigError `no_account` and `unknown_activity`,
- * and the signal's reason.
+ * Exports the samples of one activity, or its FIT file, from one snapshot. Passes the content to `write` in pieces and awaits each call. If
+ * there is nothing to write, returns a sentence with the reason; otherwise returns undefined. Throws ConfigError `no_account` and
+ * `unknown_activity`, and the signal's reason.
  */
 export async function exportActivity(
   app: { store: Pick<Store, 'read'> },

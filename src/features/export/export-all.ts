@@ -37,18 +37,18 @@ type ExportInput = {
   dir: string
   /** the reason for the run, for its row in sync_runs */
   kind: 'schedule' | 'by_hand'
-  /** what the folder holds beside the tables; each export keeps the content that earlier exports into the folder were asked for */
+  /** the optional content of the folder; each export also keeps the optional content that an earlier export into the folder requested */
   also?: readonly Also[]
   signal?: AbortSignal
-  /** called with the rows written so far and the rows to write */
+  /** called with the number of rows written so far and the number of all rows to write */
   onProgress?: (now: { done: number; total: number }) => void
 }
 
 /**
  * Exports a snapshot of all accounts' history as Parquet files, in folders by table, account and year. Writes only what has changed since
  * the last export into the folder, and changes the folder once all files are on the disk. Memory use does not grow with the history.
- * Returns undefined if another process is exporting. Throws ConfigError `not_an_export`, `folder_of_another` and `export_folder`,
- * TransientError `export_disk_full`, and the signal's reason; the last export then stays.
+ * Returns undefined if another process exports at this time. Throws ConfigError `not_an_export`, `folder_of_another` and `export_folder`,
+ * TransientError `export_disk_full`, and the signal's reason; after an error the last export stays.
  */
 export async function exportAll(app: Pick<App, 'store' | 'log'>, input: ExportInput) {
   const run = { accountId: null, resource: 'export', kind: input.kind }
@@ -83,7 +83,7 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
   const { dir } = input
   let hadExport = false
   try {
-    // A moved database that has written nothing since still has its old line.
+    // Checks the line first: a moved database that has written nothing since the move still has its old line.
     const { database } = await app.store.transaction((tx) => followDatabase(tx))
     const { identity, line } = database
     const last = await openExportFolder(dir, database)
@@ -94,7 +94,7 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
       const message = `${dir} holds ${held}; name another folder, or run: ${exportCommand(dir, last.also)}`
       throw new ConfigError('not_an_export', message)
     }
-    // If the line changed, write all files again: two lines may give one number to different rows.
+    // If the line changed, write all files again, because two lines may give the same number to different rows.
     const anew = last !== undefined && last.database?.line !== line
     const sinceCheckMs = Math.abs(Date.now() - Date.parse(last?.checked_at ?? ''))
     const thorough = input.kind === 'by_hand' || !(sinceCheckMs < CHECK_EVERY_MS)
@@ -111,7 +111,7 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
       ...{ database: { identity, line }, also, files },
     })
     const removed = Object.keys(before).filter((path) => !Object.hasOwn(files, path)).length
-    // Parquet files in the tables' folders that a reader would count as part of the export.
+    // Parquet files of others in the tables' folders, which a reader would take for a part of the export.
     const foreign = await readForeignFiles(dir, files)
     return { files: Object.keys(files).length, ...counts, removed, foreign, anew }
   } catch (error) {
@@ -120,7 +120,7 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
   }
 }
 
-/** Interval between full reads of the files on a schedule: a disk rarely loses bytes, and a club's export has gigabytes. */
+/** Interval between scheduled exports that read all files, ms: a disk rarely loses bytes, and a club's export has gigabytes. */
 const CHECK_EVERY_MS = DAY
 
 type Changes = {
@@ -130,7 +130,7 @@ type Changes = {
   files: ExportedFiles
   exportedAt: string
 } & {
-  /** the files that cannot be made; the copies of an earlier export stay */
+  /** the files that cannot be made; their copies from an earlier export stay */
   skipped: Array<{ path: string; reason: string }>
 }
 
@@ -211,7 +211,7 @@ export async function exportHistory(
 ): Promise<HandlerResult> {
   const { dir } = exportSettings.of(app.config)
   if (dir === undefined) {
-    // Another worker may have the folder; the retry of the job may reach that worker.
+    // Another worker may have the folder, and the retry of the job may reach that worker.
     const message =
       'this worker has no folder for the export; set MUSETTE_EXPORT_DIR to the same folder for each process with the role worker'
     throw new TransientError('export_no_folder', message)
@@ -234,7 +234,7 @@ export const FAULTS = {
 } as const
 
 /**
- * Compares the folder of an export with the database: reads every file, and compares the file's fingerprint with the database's current
+ * Compares the folder of an export with the database: reads every file, and compares its fingerprint with the fingerprint of the current
  * rows. Writes nothing. Throws ConfigError `not_an_export` and `folder_of_another`, file system errors, and the signal's reason.
  */
 export async function checkExport(

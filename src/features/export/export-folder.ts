@@ -22,7 +22,7 @@ import { ALSO, type Also, isTrackFormat } from './export-formats.ts'
 const MANIFEST = 'musette-export.json'
 /** The folder for files of an unfinished export. Its manifest is written last and marks the files as complete. */
 const STAGING = '.musette-staging'
-/** Bytes per read: large, so that hashing waits for the disk only. */
+/** Bytes per read, large so that hashing waits only for the disk. */
 const READ_BYTES = 1024 * 1024
 /** Only the owner may read an export, regardless of the umask. */
 const FILE_MODE = 0o600
@@ -34,7 +34,7 @@ const fileSchema = z.strictObject({
   fingerprint: z.string(),
   rows: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
-  // Manifests of earlier versions have neither member.
+  // optional, because manifests of earlier versions lack both members
   sha256: z.string().optional(),
   /** the file's modification time after the write, ms since 1970 */
   modified_ms: z.number().optional(),
@@ -50,7 +50,7 @@ function isOurPath(path: string): boolean {
 const manifestSchema = z.strictObject({
   musette: z.string(),
   exported_at: z.iso.datetime(),
-  // Manifests of earlier versions do not have it.
+  // optional, because manifests of earlier versions lack this member
   database: z.object({ identity: z.uuid(), line: z.uuid() }).optional(),
   /** the time of the last full read and comparison with the checksums */
   checked_at: z.iso.datetime().optional(),
@@ -68,9 +68,9 @@ type Manifest = z.infer<typeof manifestSchema>
 export type ExportedFiles = Manifest['files']
 
 /**
- * Opens or creates the folder of an export and returns its manifest. Completes an export that stopped after all its files were written, and
- * removes the staged files of any other. Throws ConfigError `not_an_export` for a folder with other files, `folder_of_another` for another
- * database's export, and file system errors.
+ * Opens or creates the folder of an export and returns its manifest. Completes an export that stopped after all its files were written;
+ * removes the staged files of any other unfinished export. Throws ConfigError `not_an_export` for a folder with other files,
+ * `folder_of_another` for another database's export, and file system errors.
  */
 export async function openExportFolder(dir: string, database: DatabaseIdentity) {
   const entries = await closeAfter(await openFolder(dir, { mode: FOLDER_MODE }), (folder) => folder.list())
@@ -88,7 +88,10 @@ export async function openExportFolder(dir: string, database: DatabaseIdentity) 
   return readExport(dir)
 }
 
-/** Returns why a database must not touch the folder of an export; undefined if it may. Throws ConfigError `not_an_export`. */
+/**
+ * Returns the reason why a database must not use the folder of an export; undefined if the database may use the folder. Throws ConfigError
+ * `not_an_export`.
+ */
 export async function readForeignExport(dir: string, database: DatabaseIdentity) {
   for (const manifest of [await readExport(dir), await readStaged(dir)]) {
     const { identity } = manifest?.database ?? database
@@ -118,8 +121,8 @@ export async function readExport(dir: string): Promise<Manifest | undefined> {
 }
 
 /**
- * Finds the unchanged files of the export. Size and modification time suffice for most files; the others, or all files with `thorough`, are
- * read and compared with their checksum, because a bad disk changes no time.
+ * Finds the unchanged files of the export. Compares the size and the modification time of most files. Reads the other files, and with
+ * `thorough` all files, and compares their checksums, because a bad disk changes bytes but no times.
  */
 export async function readWholeFiles(
   dir: string,
@@ -134,7 +137,7 @@ export async function readWholeFiles(
       const found = await place?.folder.lstat(place.name).catch(() => undefined)
       if (!place || !found?.isFile() || found.size !== file.bytes) continue
       const isRead = thorough || found.mtimeMs !== file.modified_ms
-      // A file that cannot be read is written again.
+      // A file that cannot be read counts as changed and is written again.
       if (isRead && (await readChecksum(place).catch(() => undefined)) !== file.sha256) continue
       whole[path] = { ...file, modified_ms: found.mtimeMs }
     }
@@ -205,14 +208,17 @@ export async function writeStaged(dir: string, path: string, pieces: AsyncIterab
   })
 }
 
-/** Reports whether an error concerns a single file: its stored body is gone or damaged, or the manifest or the disk refuses its name. */
+/**
+ * Reports whether an error concerns a single file: the file's stored body is gone or damaged, or the manifest or the disk refuses the
+ * file's name.
+ */
 export function isOfOneFile(error: unknown): boolean {
   return /^(?:kept_file_gone|Z_.*|unusable_name|ENAMETOOLONG|EINVAL|EILSEQ)$/.test(errorCode(error))
 }
 
 /**
- * Makes the staged files and this manifest the export. The new export is complete once its manifest is on the disk; after a crash the next
- * call of openExportFolder finishes the move.
+ * Replaces the export by the staged files and this manifest. The new export is complete once its manifest is on the disk; after a crash,
+ * the next call of openExportFolder moves the remaining files.
  */
 export async function publish(dir: string, manifest: Manifest): Promise<void> {
   await closeAfter(await openBelow(dir, [STAGING], 'makeInner', FOLDER_MODE), async (staging) => {
@@ -239,7 +245,7 @@ async function removeOurs(outer: Folder, name: Name, inside = ''): Promise<void>
   await closeAfter(opened, async (folder) => {
     for (const entry of await folder.list()) {
       const path = `${inside}${entry.name}`
-      // None of our other paths has more levels.
+      // Our other paths have no more levels than this.
       const isDeep = path.split('/').length >= 4 && !path.startsWith('raw/')
       if (entry.isDirectory() && !isDeep) await removeOurs(folder, entry.name, `${path}/`)
       else if (entry.isFile() && (isOurPath(path) || REMAINS.test(path) || SCRATCH.test(path)))
@@ -255,7 +261,7 @@ async function removeOurs(outer: Folder, name: Name, inside = ''): Promise<void>
  */
 const REMAINS = /^(?:musette-export\.json(?:\.[0-9a-f-]{36})?|raw\/account=.+\.json\.gz)$/s
 
-/** Finds the Parquet files in the tables' folders that do not belong to the export but that a reader would find. */
+/** Finds the Parquet files in the tables' folders that do not belong to the export, because a reader would take them for a part of it. */
 export async function readForeignFiles(dir: string, files: ExportedFiles): Promise<string[]> {
   const tables = new Set(Object.keys(files).map((path) => path.split('/', 1)[0] as string))
   const known = new Set(Object.keys(files).map(foldName))
@@ -309,7 +315,8 @@ async function publishStaged(dir: string): Promise<void> {
   }
   const twins = new Set(Object.keys(next.files).map(foldName))
   const listed = new Set(gone.some((path) => twins.has(foldName(path))) ? await readPaths(dir, []) : [])
-  // Only the disk's listing shows whether a name is an old file or another spelling of a new one; inodes do not on every file system.
+  // Only the disk's listing shows whether a name is an old file or another spelling of a new file's name; on some file systems inodes do
+  // not show this.
   for (const path of gone) if (!twins.has(foldName(path)) || listed.has(path)) await removeExported(dir, path)
   for (const path of folders)
     await closeAfter(await openBelow(dir, path.split('/')), (folder) => folder.sync())

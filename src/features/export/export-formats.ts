@@ -12,5 +12,5 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 export const ALSO = ['originals', 'raw', ...TRACK_FORMATS] as const
 export type Also = (typeof ALSO)[number]
 
-/** The formats that hold only positions, so that they cannot represent an activity without any. */
+/** The formats that contain only positions, so they cannot represent an activity without positions. */
 export const OF_POSITIONS: ReadonlySet<string> = new Set(['gpx', 'geojson'])

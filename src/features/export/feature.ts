@@ -96,7 +96,7 @@ async function exportHistory(tools: Tools<'reading'>, dir: string, also: readonl
   return counts.skipped.length > 0 ? EXIT.partial : EXIT.done
 }
 
-/** Maximum number of printed faults; a folder of another database has thousands. */
+/** Maximum number of printed faults, because the folder of a different database has thousands. */
 const SHOWN = 20
 
 async function checkFolder(tools: Tools<'reading'>, dir: string): Promise<number> {

@@ -15,7 +15,7 @@ import { findContent, findPartitions, type Partition } from './rows/partitions.t
 type WantedFile = {
   /** its path in the folder, with `/` */
   path: string
-  /** equal fingerprints mean equal bytes, except across versions of a library */
+  /** equal fingerprints mean equal bytes, unless the version of a library differs */
   fingerprint: string
   rows: number
   /** makes the file's bytes in the same transaction */
@@ -30,7 +30,7 @@ export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<Wa
   const partitions = trackFormatOf(also) ? [] : await findPartitions(tx)
   const names = new Set((await findAccounts(tx)).map(({ name }) => name))
   const files = partitions.map((partition): WantedFile => {
-    // The fingerprint includes the version, because another version may write other columns.
+    // The fingerprint includes the version, because another version of musette may write different columns.
     const print = createHash('sha256').update(`${VERSION} ${FORMAT} ${partition.fingerprint}`).digest('hex')
     return {
       path: pathOf(partition, names),
@@ -74,7 +74,7 @@ async function* findKept(
   if (!rows[0]) throw new MusetteError('kept_file_gone', `store: ${one} ${key} is gone`)
   const { body, encoding } = rows[0]
   const isPacked = encoding === 'gzip'
-  // Responses stay compressed, because they take gigabytes.
+  // Responses stay compressed, because uncompressed they would take gigabytes.
   if (one === 'raw') yield isPacked ? body : gzipSync(body)
   else yield isPacked ? gunzipSync(body) : body
 }
@@ -129,8 +129,8 @@ function pathOf({ table, account: owner, year, month }: Partition, names: Readon
 const UNSAFE = /[\u0000-\u001f\u007f"#%'*/:=?\\{[\]^<>|]/g
 
 /**
- * Escapes an account's name with percent signs as Hive does; readers undo this. Two names that differ only in case get folders that differ
- * on every file system.
+ * Escapes an account's name with percent signs as Hive does; programs that read Hive folders undo this. Two names that differ only in case
+ * get folders that differ on every file system.
  */
 function escapeAccount(name: string, names: ReadonlySet<string>): string {
   const hasTwin = [...names].some((other) => other !== name && foldName(other) === foldName(name))
@@ -145,7 +145,7 @@ const percent = (character: string) =>
 type KeptFile = {
   key: string
   account: string
-  /** when the activity began; for a file without a start, when the file was seen; null if unknown */
+  /** the start of the activity or, for a file without a start, the time when the file was seen; null if unknown */
   at: Date | null
   name: string
   /** SHA-256 of the content, or of the data from which a track is made */

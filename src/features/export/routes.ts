@@ -26,7 +26,10 @@ const DOWNLOAD = {
   },
 } as const
 
-/** Adds the downloads at `/activities/<id>/download`. Each streams at the reader's speed; if the browser stops, the query ends. */
+/**
+ * Adds the downloads at `/activities/<id>/download`. Each download streams as fast as the browser reads; if the browser stops, the query
+ * ends.
+ */
 export function registerDownloads(server: FastifyInstance, { visitorStore: store }: WebParts): void {
   server.get<{ Params: { id: number }; Querystring: { format: ExportFormat } }>(
     '/activities/:id/download',
@@ -58,7 +61,7 @@ export function registerDownloads(server: FastifyInstance, { visitorStore: store
   )
 }
 
-/** Returns why an activity cannot be downloaded; undefined if it can. */
+/** Returns the reason why an activity cannot be downloaded; undefined if there is none. */
 function missingOf(
   { path, hasFit, hasSamples, hasPositions }: Download,
   format: ExportFormat,
@@ -73,7 +76,7 @@ type Download = Record<'account' | 'path', string> &
   Record<'name' | 'day', string | null> &
   Record<'hasSamples' | 'hasPositions' | 'hasFit', boolean>
 
-/** Finds what can be downloaded of an activity, even an absent one; returns undefined for an unknown id. */
+/** Finds what can be downloaded of an activity, even if the service no longer lists it; returns undefined for an unknown id. */
 async function findDownload(tx: Tx, activityId: number): Promise<Download | undefined> {
   const { rows } = await tx.client.query<Download>(
     `select a.name as account, v.path, v.name, to_char(v.started_at_local, 'YYYY-MM-DD') as day,

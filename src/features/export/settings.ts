@@ -1,7 +1,7 @@
 import { duration, folder } from '../../program/config/checks.ts'
 import { defineSettings } from '../../program/config/define-settings.ts'
 
-/** `dir` undefined: the history is exported only by hand. */
+/** If `dir` is undefined, the history is exported only by hand. */
 export const exportSettings = defineSettings({
   variables: {
     MUSETTE_EXPORT_DIR: folder.describe(

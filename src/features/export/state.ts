@@ -32,7 +32,7 @@ export const exportState: FeatureState = {
   },
 }
 
-/** Grace period, ms: longer than a worker is busy, or a daemon is down for an upgrade. */
+/** Grace period, ms: longer than a worker is busy, and longer than a daemon is down for an upgrade. */
 const EXPORT_LATE_MS = 30 * MINUTE
 
 async function judgeExport(facts: Facts): Promise<Finding[]> {

@@ -12,9 +12,9 @@ import { heartbeatSettings } from './settings.ts'
 const RUN = { accountId: null, resource: 'heartbeat', kind: 'schedule' }
 
 /**
- * Tells the monitor of MUSETTE_HEARTBEAT_URL which findings for heartbeats exist, or that all is in order. Sends nothing while a finding
- * may soon clear, as after a start. The run is `partial` if the monitor was told of a problem. Throws TransientError `heartbeat_not_taken`
- * if the monitor did not accept the heartbeat, and the errors of the database.
+ * Reports to the monitor of MUSETTE_HEARTBEAT_URL the findings that are meant for heartbeats, or that there are none. Sends nothing while a
+ * finding may soon clear, for example after a start. The run is `partial` if the monitor was told of a problem. Throws TransientError
+ * `heartbeat_not_taken` if the monitor did not accept the heartbeat, and the errors of the database.
  */
 export async function sendRoundHeartbeat(
   app: FactsApp & Pick<App, 'log'>,
@@ -66,7 +66,7 @@ function describeToMonitor(findings: readonly Finding[]): string {
 const LONGEST_KUMA_MESSAGE = 200
 /** The path of Uptime Kuma's push URLs. */
 const KUMA_PATH = /\/api\/push\//
-/** healthchecks.io answers an unknown address like this, with status 200. */
+/** Start of healthchecks.io's answer to an unknown address, which has status 200 although nothing was recorded. */
 const NO_SUCH_CHECK = /^OK \(not found\)/
 
 /**

@@ -22,7 +22,10 @@ export const heartbeatState: FeatureState = {
   variables: [...DATABASE_VARIABLES, 'MUSETTE_HEARTBEAT_URL', 'MUSETTE_POLL_EVERY'],
   rules: RULES,
   judge: judgeHeartbeat,
-  /** Checks that the monitor accepted the last heartbeats. Sends none, because it would report a state that was not checked. */
+  /**
+   * Checks that the monitor accepted the last heartbeats. Sends no heartbeat, because that heartbeat would report a state that was not
+   * checked.
+   */
   async diagnose({ config, listed }) {
     if (heartbeatSettings.of(config).url !== undefined) return listed()
     return [ok('MUSETTE_HEARTBEAT_URL is not set: no monitor is configured')]

@@ -17,7 +17,7 @@ type GuardedStatement = {
   maxRows?: number
   /** the search path; undefined: training */
   searchPath?: string
-  /** uses the rider's time zone for `current_date` and timestamptz; UTC if the riders are in several zones */
+  /** uses the rider's time zone for `current_date` and timestamptz, or UTC if the riders are in several time zones */
   inRidersZone?: boolean
 }
 
@@ -33,16 +33,23 @@ export type GuardedReader = {
   read(statement: GuardedStatement, signal?: AbortSignal): Promise<GuardedAnswer>
 }
 
-/** Limits of a statement, and how many run at a time: the embedded server has 60 connections, and the machine may be small. */
+/**
+ * The limits of a statement, and the number of statements that run at a time: the embedded server has 60 connections, and the machine may
+ * be small.
+ */
 const LIMITS = { timeoutMs: 20 * SECOND, maxRows: 2_000, maxBytes: 1_000_000, concurrency: 4 }
-/** How long a cancelled statement may take to stop before its server process is terminated, because a code block can ignore a cancel. */
+/**
+ * How long a cancelled statement may take to stop before its server process is terminated, ms. Needed because a code block can ignore a
+ * cancel request.
+ */
 const STOP_WITHIN_MS = SECOND
 /** Maximum number of waiting statements; further statements are refused. */
 const MAX_WAITING = 32
 
 /**
- * Makes a reader for the statements of assistants. Each statement gets its own session (see makeReadingSessions) that is rolled back and closed
- * afterwards, so that no lock, setting or prepared statement remains. Connects at the first statement; calls `find` until it succeeds once.
+ * Makes a reader for the statements of assistants. Each statement runs in its own session (see makeReadingSessions), which is then rolled
+ * back and closed, so that no lock, setting or prepared statement remains. Connects at the first statement; calls `find` until it succeeds
+ * once.
  */
 export function makeGuardedReader(
   deps: { log: Logger; find: () => Promise<ReadingPlace> },
@@ -161,7 +168,8 @@ async function terminate({ endedBy, serverPid }: ReadingSession): Promise<void> 
       await withClient(config, (client) => client.query('select pg_terminate_backend($1)', [serverPid]))
       return
     } catch {
-      // Tries the next login. The statement timeout also applies, unless a code block ignores it.
+      // Tries the next login. If no login may terminate the process, the statement timeout still ends the statement, unless a code block
+      // ignores the timeout.
     }
   }
 }

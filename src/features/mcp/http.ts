@@ -13,9 +13,9 @@ const MAX_HANDLERS = 20
 const SESSION = 'mcp-session-id'
 
 /**
- * Makes the streamable HTTP server. It is stateless: each request gets its own instance, so clients do not notice a restart of the daemon.
- * It issues a session id only so that a later `notifications/cancelled` finds the call to cancel. With `?account=NAME` in the URL, a
- * request reads only the rows of that account.
+ * Makes the streamable HTTP server. The server is stateless: each request gets its own instance, so clients do not notice a restart of the
+ * daemon. The server issues a session id only for cancelling: a later `notifications/cancelled` finds its call by the id. With
+ * `?account=NAME` in the URL, a request reads only the rows of that account.
  */
 export function httpServer(
   { log }: Pick<McpDeps, 'log'>,
@@ -36,7 +36,7 @@ export function httpServer(
   }
 
   return {
-    /** Answers one request with the body `text`. `closed` aborts when the connection closes and cancels the request's calls. */
+    /** Answers one request, whose body is `text`. `closed` aborts when the connection closes, which cancels the request's calls. */
     async fetch(request: Request, text: string | undefined, closed: AbortSignal): Promise<Response> {
       // Only clients of the version with batches omit the header; later versions require it.
       const judged =
@@ -53,7 +53,7 @@ export function httpServer(
       const stop = joinSignals([closed])
       for (const key of keys) running.set(key, stop)
       const stoppable = new Request(request, { signal: stop.signal })
-      // If the request were garbage-collected, its signal would never abort, although the calls listen to it.
+      // Keep the request reachable: if it were garbage-collected, its signal would never abort, although the calls listen to the signal.
       open.add(stoppable)
       closed.addEventListener('abort', () => {
         open.delete(stoppable)

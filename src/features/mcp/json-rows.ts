@@ -32,7 +32,7 @@ function parseValue(field: Field | undefined, text: string | null): Value {
   return field?.form === 'digits' && isExact ? numberOf(text) : text
 }
 
-/** Parses a number; returns the text for infinity and NaN, which JSON lacks. */
+/** Parses a number; returns infinity and NaN as text, because JSON lacks these numbers. */
 function numberOf(text: string): number | string {
   const number = Number(text)
   return Number.isFinite(number) ? number : text

@@ -13,7 +13,7 @@ export type Refusal = {
   error: { code: number; message: string }
 }
 
-/** A parsed text: its JSON, the messages for the SDK, and the error responses to the invalid messages. */
+/** A parsed request body or line: its JSON, the messages for the SDK, and the error responses to the invalid messages. */
 type Judged = { json?: unknown; messages: unknown[]; refusals: Refusal[] }
 
 /** The only protocol version with batches; 2025-06-18 removed them (see its changelog). */

@@ -1,8 +1,8 @@
 import type { Query } from './json-rows.ts'
 
 /**
- * Describes schema `training` as Markdown, from the database's comments; `origin` is a paragraph about the text itself.
- * The query must run with only pg_catalog on the search path, so that Postgres qualifies every name with its schema.
+ * Describes schema `training` as Markdown, from the database's comments; `origin` is a paragraph that says where the returned text comes
+ * from. The query must run with only pg_catalog on the search path, so that Postgres qualifies every name with its schema.
  */
 export async function describeSchema(query: Query, origin: string): Promise<string> {
   const [found] = await query(DESCRIBED)

@@ -25,7 +25,7 @@ export async function serveStandardStreams(
   { config, log }: { config: Config; log: Logger },
   { account, signal }: { account: string | undefined; signal: AbortSignal },
 ): Promise<void> {
-  // Opened at the first statement, and again after a failure.
+  // The database is opened at the first statement, and opened again after a failure.
   let database: Promise<Database> | undefined
   const find = async () => {
     const opening = database ?? openDatabase(config, log, signal)
@@ -54,7 +54,7 @@ export async function serveStandardStreams(
     stop.abort()
     stop.clear()
     await connection.close()
-    // Also closes standard input, which would keep the process running.
+    // Also closes standard input, because an open input would keep the process running.
     input.destroy()
     await (await database?.catch(() => undefined))?.close()
   }

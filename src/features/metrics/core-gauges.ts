@@ -5,7 +5,7 @@ import type { Tx } from '../../core/store/store.ts'
 import { NOT_TAKEN } from '../../core/store/uploads/waiting-files.ts'
 import { defineGauges } from '../../program/frame/gauges.ts'
 
-/** Codes with a line even at 0, so that an alarm can compare it. */
+/** Codes that have a line even if the value is 0, so that an alarm can use the line. */
 const WAITING_CODES = [
   ...['not_whole', 'unreadable_file', 'too_large', 'no_account'],
   ...['vanished', 'other_database', 'read_only'],
@@ -106,8 +106,8 @@ const comparedOf = ({ since, unverified, differed }: Compared) => ({
 type StateCount = { account: string; state: string; count: number }
 
 /**
- * Counts activities and files by state and measures the database. Every account has every state, even with 0; `absent` counts activities in
- * any state that the service no longer lists. Reads activities and uploads once, and no samples.
+ * Counts activities and files by state and measures the database. Every account has a count for every state, even if it is 0. `absent`
+ * counts the activities that the service no longer lists, whatever their state. Reads activities and uploads once, and no samples.
  */
 async function findCounts({ client }: Tx) {
   const counted = await client.query<StateCount & Compared & { never_fetched: number }>(

@@ -5,7 +5,7 @@ import { type Clock, SECOND } from '../../kit/time.ts'
 import type { Gauges, GaugeValue, Reading } from '../../program/frame/gauges.ts'
 
 /**
- * Turns off the continuous measuring of the event loop's delay, which was half of an idle daemon's work; each scrape still measures the
+ * Turns off the continuous measurement of the event loop's delay, which was half of an idle daemon's work. Each scrape still measures the
  * delay.
  */
 const NEVER_MS = 2 ** 31 - 1
@@ -17,7 +17,7 @@ const REQUEST_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 /** Buckets: a quiet poll takes 0.1 s; a backfill of a whole history takes an hour. */
 const RUN_BUCKETS_S = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600]
 
-/** Gauges with the name ending of counters; each is the sum of another gauge. */
+/** Gauges whose names end like the names of counters; each is the sum of another gauge. */
 const SUMS = ['handles', 'requests', 'resources'].map((name) => `musette_nodejs_active_${name}_total`)
 
 /** Makes the metrics of this process, named `musette_…`; starts to observe garbage collection. */
@@ -126,7 +126,7 @@ type QueueHealth = Readonly<{
   paused: readonly string[]
 }>
 
-/** The result of one scrape; a part that did not answer is undefined. */
+/** The values of one scrape; a part that did not answer is undefined. */
 export type HealthSnapshot = { database: readonly Reading[] | undefined; queue: QueueHealth | undefined }
 
 const PART_HELPS: Gauges['helps'] = {
@@ -168,7 +168,7 @@ export type RunsMark = Readonly<{ runId: number; open: readonly number[] }>
 
 export type EndedRun = { resource: string; kind: string; outcome: string; seconds: number }
 
-/** Maximum number of unfinished runs in the mark; older ones died or were rolled back and never end. */
+/** Maximum number of unfinished runs in the mark. Older runs were killed or rolled back, so they never end. */
 const MAX_OPEN = 500
 
 /** Returns the mark of the last run; later runs count as new. */
@@ -190,7 +190,7 @@ export async function findEndedRuns(tx: Tx, mark: RunsMark): Promise<{ ended: En
   const ended = rows.filter(({ outcome }) => outcome !== 'running')
   const endedIds = new Set(ended.map(({ run_id }) => run_id))
   const runId = Math.max(mark.runId, rows.at(-1)?.run_id ?? 0)
-  // A missing number in between belongs to a transaction that has not committed yet.
+  // A missing number in between belongs to a transaction that has not committed yet, so it stays in `open`.
   const passed = Array.from({ length: runId - mark.runId }, (_, index) => mark.runId + 1 + index)
   const open = [...mark.open, ...passed].filter((id) => !endedIds.has(id)).slice(-MAX_OPEN)
   return { ended, mark: { runId, open } }

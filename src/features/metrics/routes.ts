@@ -8,9 +8,9 @@ import type { Gauges, Reading } from '../../program/frame/gauges.ts'
 import { coreGauges } from './core-gauges.ts'
 import { findEndedRuns, findRunsMark, makeMetrics } from './metrics.ts'
 
-/** Time after which a scrape reports that the database does not answer. */
+/** Time after which a scrape reports that the database does not answer, ms. */
 const TIMEOUT_MS = 3 * SECOND
-/** Minimum interval between reads of the database, because any number of programs may scrape. */
+/** Minimum interval between reads of the database, ms, because any number of programs may scrape. */
 const METRICS_KEEP_MS = 5 * SECOND
 
 /** Adds `/metrics` for this process; starts to count its requests and the runs that begin from now on. */
@@ -25,7 +25,7 @@ export async function registerMetrics(
   const readDatabase = async () => {
     const facts = makeFacts(app, new Date())
     const readings: Reading[] = []
-    // One after another, so that a scrape uses one connection.
+    // Read the gauges one after another, so that a scrape uses only one connection.
     for (const { read } of gauges) readings.push(...(await read(facts)))
     const runs = await facts.read((tx) => findEndedRuns(tx, mark))
     mark = runs.mark

@@ -13,7 +13,7 @@ export type Broker = Awaited<ReturnType<typeof openBroker>>
 
 const ANSWER_WITHIN_MS = 15 * SECOND
 const GOODBYE_WITHIN_MS = 2 * SECOND
-/** MQTT keepalive; the broker publishes the will after one and a half times this without a packet. */
+/** MQTT keepalive, s; the broker publishes the will if no packet arrives for one and a half times this time. */
 const KEEPALIVE_S = 60
 /** Reason codes for a refused login, in MQTT 3.1.1 and 5. */
 const LOGIN_REFUSED: ReadonlySet<unknown> = new Set([4, 5, 134, 135])
@@ -21,7 +21,7 @@ const LOGIN_REFUSED: ReadonlySet<unknown> = new Set([4, 5, 134, 135])
 const VERSION_REFUSED: ReadonlySet<unknown> = new Set([1, 132])
 const NOT_AUTHORIZED = 135
 const SESSION_TAKEN_OVER = 142
-/** Maximum size of a packet that is read, bytes: everything that others send to musette is one word. */
+/** Maximum size of a received packet, bytes: the messages that others send to musette are single words. */
 export const MAX_PACKET_BYTES = 8_192
 /** Maximum size of a WebSocket message, bytes: a broker may put many packets into one message. */
 const MAX_FRAME_BYTES = 1_048_576
@@ -35,9 +35,9 @@ type Session = {
 }
 
 /**
- * Connects to the broker under a client id, which ends an older connection with that id; without one, under a random id. The broker
- * publishes `will` if the connection is lost. Uses MQTT 5, in which a broker states why it refuses a message, or 3.1.1 if the broker does
- * not support 5. Throws TransientError `mqtt_unreachable`, in one sentence without the password.
+ * Connects to the broker under a client id, which ends an older connection with the same id; without a client id, under a random id. The
+ * broker publishes `will` if the connection is lost. Uses MQTT 5, in which a broker states why it refuses a message, or 3.1.1 if the broker
+ * does not support 5. Throws TransientError `mqtt_unreachable`, in one sentence without the password.
  */
 export function openBroker(options: BrokerOptions, session: Session = {}) {
   return connectBy(5, options, session).catch((error: unknown) => {

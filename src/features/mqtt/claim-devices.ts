@@ -6,8 +6,9 @@ const COPIED =
   'another daemon publishes these devices from a copy of this database; stop one of the two daemons, or set MUSETTE_MQTT_URL for only one of them'
 
 /**
- * Makes one connection's claim to the devices, whose topics are the same for every copy of a database. The retained message of `topic` is
- * the line that publishes the devices. A newcomer with another line asks (`?LINE`), and gives way if a daemon answers within `answerMs`.
+ * Makes one connection's claim to the devices, whose topics are the same for every copy of a database. The retained message of `topic`
+ * names the line that publishes the devices. A daemon of a different line asks (`?LINE`) before it publishes, and gives way if another
+ * daemon answers within `answerMs`.
  */
 export function makeClaim({ line, topic, answerMs }: { line: string; topic: string; answerMs: number }) {
   const lost = new AbortController()

@@ -1,8 +1,8 @@
 import { Transform } from 'node:stream'
 
 /**
- * Makes a stream of MQTT packets that drops packets longer than `limit` bytes as they arrive, so that none is held in memory. Calls
- * `onDropped` with the size of each.
+ * Makes a stream of MQTT packets that drops packets longer than `limit` bytes as they arrive, so that no long packet is held in memory.
+ * Calls `onDropped` with the size of each dropped packet.
  */
 export function dropLongPackets(limit: number, onDropped: (bytes: number) => void): Transform {
   /** the received bytes of a packet's type and length */

@@ -24,7 +24,7 @@ function devicesOf(publisherId: string): string {
   return `musette_${publisherId.slice(0, 8)}`
 }
 
-/** Returns the topic on which the publisher, or the broker on its behalf, says `online` or `offline`. */
+/** Returns the topic on which the publisher says `online` or `offline`; the broker says `offline` if the publisher's connection is lost. */
 export function availabilityTopicOf(publisherId: string): string {
   return `musette/${devicesOf(publisherId)}/availability`
 }
@@ -59,7 +59,7 @@ type Sensor = {
   icon?: string
   unit_of_measurement?: string
   device_class?: string
-  /** not for texts and times, which have no statistics */
+  /** left out for texts and times, for which Home Assistant keeps no statistics */
   state_class?: 'measurement' | 'total'
   suggested_display_precision?: number
   entity_category?: 'diagnostic'
@@ -120,7 +120,7 @@ const SENSORS: Readonly<Record<string, Sensor>> = {
   backup_at: { name: 'Last backup', ...time, ...diagnostic },
 }
 
-/** The binary sensors, by the same keys. */
+/** The binary sensors, by the keys of DeviceFacts' state. */
 const BINARY: Readonly<Record<string, Sensor>> = {
   activity_breakthrough: { name: 'Last activity breakthrough', icon: 'mdi:trophy' },
   needs_login: { name: 'Needs login', device_class: 'problem', ...diagnostic },

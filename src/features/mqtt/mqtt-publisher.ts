@@ -2,7 +2,7 @@ import { cleanNullable } from '../../core/store/clean.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { MINUTE } from '../../kit/time.ts'
 
-/** Returns the id of this database's publisher. The first call makes the id; the publisher sends events of changes after that call. */
+/** Returns the id of this database's publisher. The first call makes the id, and the publisher sends events only of later changes. */
 export async function recordPublisher(tx: Tx): Promise<string> {
   await tx.client.query(
     `insert into musette.mqtt_publisher (change_id) select coalesce(max(change_id), 0) from training.changes on conflict do nothing`,
@@ -26,7 +26,7 @@ export async function recordPublishedUpTo(tx: Tx, changeId: number): Promise<voi
   await tx.client.query('update musette.mqtt_publisher set change_id = greatest(change_id, $1)', [changeId])
 }
 
-/** Records that the publisher has just looked at the mirror, and whether it published something or why it cannot publish. */
+/** Records that the publisher has just checked the mirror, and whether it published something or why it cannot publish. */
 export async function recordPublisherState(
   tx: Tx,
   { published, problem }: { published: boolean; problem: string | null },
@@ -38,10 +38,10 @@ export async function recordPublisherState(
   )
 }
 
-/** The state of the connection to the broker: `connected` if a publisher that looks at the mirror holds it. */
+/** The state of the connection to the broker: `connected` if a publisher that is still checking the mirror has the connection. */
 export type PublisherState = { connected: boolean; published_at: Date | null; problem: string | null }
 
-/** Time without a look after which the publisher counts as gone; a killed publisher records nothing. */
+/** Time without a check of the mirror after which the publisher counts as gone, ms, because a killed publisher records nothing. */
 const SILENT_AFTER_MS = 3 * MINUTE
 
 /** Finds the state of the publisher; returns undefined before its first connection. */

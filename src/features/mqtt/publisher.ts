@@ -42,14 +42,17 @@ type PublisherDeps = Readonly<{
   poll: (accountId: number) => Promise<void>
 }>
 
-/** Minimum interval between publications: a backfill changes the mirror many times a second, and nobody reads states so fast. */
+/** Minimum interval between publications, ms: a backfill changes the mirror many times a second, and nobody reads states that often. */
 const REST_MS = SECOND
-/** A connection that lasts this long resets the backoff. */
+/** A connection that lasts this long, ms, resets the backoff. */
 const GOOD_AFTER_MS = 5 * MINUTE
 /** Events are for recent activities only, not for the history of a backfill. */
 const NEW_WITHIN = '14 days'
 const PAGE = 500
-/** Maximum number of remembered events: a promoted replica has lost seconds of events; a bound prevents a leak as paths change. */
+/**
+ * Maximum number of remembered events: a promoted replica has lost only seconds of events, and without a bound the memory would grow as
+ * paths change.
+ */
 const MAX_REMEMBERED = 20 * PAGE
 
 /** The intervals; tests shorten them. */
@@ -58,7 +61,7 @@ const PAUSES = {
   lookEveryMs: 30 * SECOND,
   /** How often the lock is tried again while another process of this database publishes. */
   lockRetryMs: 30 * SECOND,
-  /** How long the daemon of another line may take to answer that it publishes these devices. */
+  /** How long to wait for the daemon of another line, which may answer that it publishes these devices. */
   answerMs: 5 * SECOND,
   /** Time in which further presses of an account's button are ignored. */
   commandRestMs: 10 * SECOND,
@@ -67,10 +70,10 @@ const PAUSES = {
 }
 
 /**
- * Opens the publisher. It keeps one device per account at the broker in step with the mirror, through Home Assistant's discovery. States
- * are retained and sent if they change; all are sent again after each connection and when Home Assistant says `online`. A signed-out
- * account has no device. Events resume after the last event that the broker accepted. If several processes run, one publishes. If the
- * broker is unreachable, the publisher retries with backoff and delays nothing else. `close` disconnects.
+ * Opens the publisher. The publisher keeps one device per account at the broker up to date, through Home Assistant's discovery. States are
+ * retained and sent if they change; all states are sent again after each connection and when Home Assistant says `online`. A signed-out
+ * account has no device. Events resume after the last event that the broker accepted. If several processes run, only one of them publishes.
+ * If the broker is unreachable, the publisher retries with backoff and delays nothing else. `close` disconnects.
  */
 export function openPublisher(
   deps: PublisherDeps,
@@ -78,7 +81,7 @@ export function openPublisher(
 ): { close(): Promise<void> } {
   const { store, log } = deps
   const problems = makeLogOnce(log)
-  // A promoted replica may have lost the last published change, so remember what the events were about.
+  // A promoted replica may have lost the record of the last published change, so remember which events were sent.
   const published = new Set<string>()
   const run = async (signal: AbortSignal) => {
     let failures = 0
@@ -118,7 +121,7 @@ type SessionInput = {
   /** aborts if another process may publish */
   held: AbortSignal
   problems: LogOnce
-  /** the published events of this process, by what they are about */
+  /** the events that this process has published, by their subject */
   published: Set<string>
 }
 
@@ -186,7 +189,10 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
   }
 }
 
-/** Makes the handler of the buttons: it polls the button's account and then rests, because anyone with access can press all the time. */
+/**
+ * Makes the handler of the buttons. It polls the button's account and then ignores presses for a while, because anyone with access can
+ * press all the time.
+ */
 function makePress({ log, poll }: PublisherDeps, { signal, pauses }: SessionInput) {
   const resting = new Set<number>()
   const carryOut = async ({ accountId, name: account }: Account) => {
@@ -204,7 +210,7 @@ function makePress({ log, poll }: PublisherDeps, { signal, pauses }: SessionInpu
   }
 }
 
-/** Publishes what differs from what this connection has sent; returns whether anything differed. */
+/** Publishes the values that differ from the last values of this connection; returns whether any value differed. */
 async function publishChanged(
   deps: PublisherDeps,
   broker: Broker,

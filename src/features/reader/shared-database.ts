@@ -19,10 +19,13 @@ const HOLD_LOOK_EVERY_MS = 30 * SECOND
 /** Timeout of a start, ms: the first start creates the database files, which is slow on a slow disk. */
 const SHARE_WITHIN_MS = 60 * SECOND
 const LOOK_EVERY_MS = 100
-/** A connection with this name does not keep the database running. */
+/** Connections with this name do not keep the database running. */
 const OURS = { application_name: 'musette' } as const
 
-/** The message from the background process to its parent: the failure, or none if the database is ready. `mendable` marks a ConfigError. */
+/**
+ * The message from the background process to its parent: the failure, or none if the database is ready. `mendable` is set for a
+ * ConfigError.
+ */
 type Report = { failure?: { code: string; message: string; mendable: boolean } }
 
 /**
@@ -37,7 +40,7 @@ export async function shareDatabaseUrl(
   const { config } = deps
   if (config.databaseUrl) return config.databaseUrl
   await assertDatabase(config)
-  // Needed even if Postgres is running: a short-lived command may own it, and the background process takes it over.
+  // Needed even if Postgres is running: the owner may be a short-lived command, from which the background process takes the server over.
   await writeFile(join(config.dataDir, REQUESTED), '', { mode: 0o600 })
   for (let waited = 0; waited < SHARE_WITHIN_MS; waited += LOOK_EVERY_MS) {
     if (!(await isLocked(config.dataDir, 'holder'))) await startHolder(deps, options.signal)
@@ -59,7 +62,10 @@ export async function findSharedMismatch(config: Config): Promise<string | undef
   return url && findMismatch(url)
 }
 
-/** Starts the background process and waits until it, or another one, keeps the database running. Throws the failure that it reports. */
+/**
+ * Starts the background process and waits until this or another process keeps the database running. Throws the failure that the background
+ * process reports.
+ */
 async function startHolder(
   { config, log }: { config: Config; log: Logger },
   signal: AbortSignal | undefined,
@@ -165,7 +171,8 @@ async function acquireKeepAlive(dataDir: string) {
     async release(): Promise<boolean> {
       await lock?.release()
       lock = undefined
-      // A program records its request before it checks for a holder, so a program that found this process has recorded its request by now.
+      // A program records its request before it looks for the process that holds the lock, so a program that found this process has
+      // recorded its request by now.
       if (!(await wasRequested())) return true
       lock = await acquireLock(dataDir, 'holder')
       return lock === undefined

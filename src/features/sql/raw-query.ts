@@ -89,7 +89,10 @@ const SUMS_REAL = new RegExp(
   'i',
 )
 
-/** Reports whether a text seems to sum a column of type real: it names samples or records, and a real column in sum(). avg() is exact. */
+/**
+ * Reports whether SQL seems to sum a column of type real: it names samples or records, and a real column in sum(). avg() needs no warning,
+ * because it is exact.
+ */
 export function sumsReal(text: string): boolean {
   return /(\b|_)(samples|records)\b/i.test(text) && SUMS_REAL.test(text)
 }

@@ -3,7 +3,10 @@ import { escapeDelete, quoteCsv } from '../../kit/text.ts'
 import { cellOf, escapeControls, makeLayout, padTo, widthOf, wrapTo } from '../../program/frame/output.ts'
 import type { Field, Row } from '../../program/query/statement.ts'
 
-/** Formats the results of statements piece by piece. The caller prints each returned text unchanged; it contains its own line breaks. */
+/**
+ * Formats the results of statements piece by piece. The caller prints each returned text unchanged, because the text contains its own line
+ * breaks.
+ */
 export type Printer = {
   /** Begins a result that has rows. */
   begin(fields: readonly Field[]): string
@@ -193,7 +196,7 @@ export const csvPrinter: Printer = {
 }
 
 function csvLineOf(values: ReadonlyArray<string | null>): string {
-  // psql also quotes the text `\.`, because it ends the data of a COPY.
+  // psql also quotes the value `\.`, because an unquoted `\.` ends the data of a COPY.
   const escaped = values.map((value) => (value === '\\.' ? `"${value}"` : quoteCsv(value ?? '')))
   return `${escaped.join(',')}\n`
 }

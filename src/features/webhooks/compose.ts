@@ -28,18 +28,18 @@ import {
   formatRestored,
 } from './texts.ts'
 
-/** Age at which an undelivered message is given up; older events get no message. */
+/** Age at which musette gives up an undelivered message, ms; older events get no message. */
 export const MESSAGE_TTL_MS = 3 * DAY
-/** Maximum age of an activity with a message of its own; older activities belong to the history. */
+/** Maximum age of an activity that gets a separate message, ms; older activities share a message. */
 const RECENT_MS = 14 * DAY
-/** If more activities are new within minutes, or more files refused within an hour, they share one message. */
+/** Maximum number of separate messages: more new activities within minutes, or more refused files within an hour, share one message. */
 const MAX_SINGLE = 5
-/** Number of changes that one transaction reads; it takes a fraction of a second. */
+/** Number of changes that one transaction reads, which takes a fraction of a second. */
 const BATCH = 1_000
 
 /**
- * The content of a message, for each webhook that wants the event. `changeId` is undefined if no single change caused it. `about` then
- * identifies the cause, unless the same cause may occur again.
+ * The content of a message, for each webhook that wants the event. `changeId` is undefined if no single change caused the message. In that
+ * case `about` identifies the cause, unless the same cause may occur again.
  */
 type News = Readonly<{
   event: WebhookEvent
@@ -53,7 +53,7 @@ type NewsOfChange = News & { readonly changeId: number }
 
 /**
  * Makes the messages about everything since the last call and moves the cursor in the same transaction, so that each event becomes one
- * message, even after a crash. Returns whether there may be more.
+ * message, even after a crash. Returns whether there may be more messages to make.
  */
 export async function composeMessages(
   { store }: { store: Store },

@@ -53,7 +53,10 @@ export function signatureOf(
   return `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 }
 
-/** Splits the address of a topic into the server's root, which accepts JSON, and the topic. ntfy's headers could not hold every letter. */
+/**
+ * Splits the address of a topic into the server's root, which accepts JSON, and the topic. Uses JSON, because ntfy's headers cannot contain
+ * every letter.
+ */
 function topicOf(address: string): { url: string; topic: string } {
   const url = new URL(address)
   const at = url.pathname.lastIndexOf('/')

@@ -9,8 +9,8 @@ const RESTS = `d.last_at < clock_timestamp() - $1 * interval '1 ms' and (d.event
   where a.account_id = d.account_id and a.detail_state = 'wanted' and a.absent_since is null and not c.needs_login))`
 
 /**
- * Reports whether there may be messages to make: for a settled change, for a new activity with its samples, or for a digest without an
- * addition for `restMs`. Writes nothing, because it runs every second.
+ * Reports whether there may be messages to make: about a settled change, a new activity with its samples, or a digest that got no addition
+ * for `restMs`. Writes nothing, because this runs every second.
  */
 export async function findIsNewsThere(tx: Tx, { restMs }: { restMs: number }): Promise<boolean> {
   const { rows } = await tx.client.query<{ there: boolean }>(
@@ -53,8 +53,8 @@ export type ReadyActivity = Pick<SqlRow<typeof SUMMARY_FIELDS>, (typeof SCORES)[
 }
 
 /**
- * Ends the wait of activities with samples and scores, and returns them, oldest first, without removed activities. An activity without
- * samples is ready once musette no longer expects any. `recentMs` is the maximum age of a recent activity.
+ * Finds the waiting activities that have samples and scores, ends their wait and returns them, oldest first; leaves out removed activities.
+ * An activity without samples is ready once musette no longer expects any. `recentMs` is the maximum age of a recent activity.
  */
 export async function recordReady(tx: Tx, { recentMs }: { recentMs: number }): Promise<ReadyActivity[]> {
   const { rows } = await tx.client.query<ReadyActivity>(
@@ -113,7 +113,7 @@ export type Recalculation = {
   last_day: string
 }
 
-/** Finds the newest recalculation of an account's history that lasted beyond `since`; returns undefined if few activities changed. */
+/** Finds the newest recalculation of an account's history that ended after `since`; returns undefined if only few activities changed. */
 export async function findRecalculation(tx: Tx, { accountId, since }: { accountId: number; since: Date }) {
   const { rows } = await tx.client.query<Recalculation>(
     `select activities, xss_change, ftp_before, ftp_after, first_ride::text as first_day, last_ride::text as last_day
@@ -124,7 +124,7 @@ export async function findRecalculation(tx: Tx, { accountId, since }: { accountI
   return rows[0]
 }
 
-/** Counts an account's messages about an event within the last hour, for the webhook with the most. */
+/** Counts an account's messages about an event within the last hour, for the webhook that got the most. */
 export async function findRecentMessageCount(
   tx: Tx,
   { accountId, event }: { accountId: number; event: string },
@@ -138,7 +138,7 @@ export async function findRecentMessageCount(
   return Number(rows[0]?.count)
 }
 
-/** Records that a fault (`subject`) exists or is over. Returns whether that is new. */
+/** Records that a fault (`subject`) exists or is over. Returns whether the state has changed. */
 export async function recordCondition(tx: Tx, subject: string, isWrong: boolean): Promise<boolean> {
   const text = isWrong
     ? 'insert into musette.webhook_conditions (subject) values ($1) on conflict do nothing'

@@ -30,7 +30,7 @@ import type { Condition } from './texts.ts'
 export type WebhookPauses = Readonly<typeof PAUSES>
 
 export const PAUSES = {
-  /** How often the database is read for events and due messages. A read is cheap, and this interval is most of a message's delay. */
+  /** How often the database is read for events and due messages. Reads are cheap, and most of a message's delay is this interval. */
   lookEveryMs: SECOND,
   /** How often faults are checked; they become messages only after hours. */
   conditionsEveryMs: 30 * SECOND,
@@ -41,9 +41,9 @@ export const PAUSES = {
 }
 
 /**
- * Opens the delivery of messages to the webhooks of a file. Every second it reads the events, makes messages and sends them, separately for
- * each webhook, so that a slow receiver does not delay others. Several processes may use the same file. `close` waits for the database, not
- * for the receivers. Throws the errors of the database.
+ * Opens the delivery of messages to the webhooks of a file. Every second the delivery reads the events, makes messages and sends them,
+ * separately for each webhook, so that a slow receiver does not delay the others. Several processes may use the same file. `close` waits
+ * for the database, not for the receivers. Throws the errors of the database.
  */
 export async function openWebhooks(
   deps: { store: Store; log: Logger; conditions: () => Promise<readonly Condition[]> },
@@ -128,14 +128,14 @@ type WebhookDeps = Readonly<{
   dispatcher: SendOptions['dispatcher']
 }>
 
-/** Lease of a message, longer than an attempt: if its process is killed, another process sends the message after this time. */
+/** Lease of a message, ms, longer than an attempt: if the sending process is killed, another process sends the message after this time. */
 const LEASE_MS = 20 * SECOND
 /** The status by which a receiver refuses all further messages. */
 const GONE = 410
 
 /**
- * Sends the due messages of a webhook in order, each at least once: after a kill between the response and its record, the message is sent
- * again with the same id. Throws the errors of the database and the reason of the signal.
+ * Sends the due messages of a webhook in order, each at least once: if the process is killed before it records the response, the message is
+ * sent again with the same id. Throws the errors of the database and the reason of the signal.
  */
 async function deliverDue(
   deps: WebhookDeps,
@@ -186,7 +186,7 @@ async function recordAnswer(
 }
 
 /**
- * Reports the state of each account's mirror and of the backups, by the findings that have messages. The state is unknown if there is no
+ * Returns the state of each account's mirror and of the backups, from the findings that cause messages. The state is unknown if there is no
  * finding, as for an account that needs a login, or if a finding may soon clear.
  */
 export async function findConditions(

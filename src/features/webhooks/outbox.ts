@@ -5,7 +5,7 @@ import type { Message } from './message-request.ts'
 
 /**
  * A message to be sent; `data` must be clean, see cleanJson. `change_id` is the number of the change that caused it. A message with `about`
- * always gets the same id, even from a database that has lost it.
+ * always gets the same id, even if a restored database has lost the message.
  */
 type NewMessage = Readonly<{
   webhook: string
@@ -38,13 +38,14 @@ export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): P
 /** Faults that need a person. */
 const URGENT = `('login.lost', 'mirror.stale', 'backup.failed')`
 /**
- * True for a message set aside: it is retried, but no other message waits for it. The receiver has refused it four times, in about two
- * minutes: with a 4xx other than 408, 425 and 429, which ask to wait, or with a 500, with which a receiver fails on certain content.
+ * True for a message that is set aside: musette retries the message, but no other message waits for it. The receiver has refused the
+ * message four times, in about two minutes: with a 4xx (except 408, 425 and 429, which ask to wait) or with a 500, which may be caused by
+ * the message's content.
  */
 const isAside = (m: string) =>
   `${m}.state = 'open' and ${m}.attempts >= 4 and ${m}.last_error ~ '^HTTP (4|500)' and ${m}.last_error !~ '^HTTP 4(08|25|29)'`
 
-// A message is due if its time has come and it need not wait for an earlier message of the same webhook and account.
+// A message is due if its time has come and no earlier message of the same webhook and account must be sent first.
 const DUE = `m.state = 'open' and m.next_try_at <= clock_timestamp() and not exists (
   select from musette.webhook_messages e
   where e.state = 'open' and e.webhook = m.webhook and e.account_id is not distinct from m.account_id and e.number < m.number
@@ -60,8 +61,9 @@ export async function findDueWebhooks(tx: Tx): Promise<string[]> {
 export type ClaimedMessage = Message & Readonly<{ number: number; attempts: number }>
 
 /**
- * Claims an urgent message of a webhook, or else the message due for the longest time: no other process sends it within `leaseMs`. Returns
- * undefined if no message is due. The claim is a time in the row, not a lock, so that no lock is held during the request.
+ * Claims an urgent message of a webhook, or else the message that has been due for the longest time. No other process sends the claimed
+ * message within `leaseMs`. Returns undefined if no message is due. The claim is a time in the message's row, so that no lock is held
+ * during the request.
  */
 export async function claimMessage(tx: Tx, { webhook, leaseMs }: { webhook: string; leaseMs: number }) {
   const { rows } = await tx.client.query<ClaimedMessage>(
@@ -85,8 +87,8 @@ export async function recordDelivered(tx: Tx, number: number): Promise<void> {
 }
 
 /**
- * Records why an attempt failed, and the pause before the next one. Gives the message up if it would then be older than `giveUpMs`. Returns
- * its state.
+ * Records why an attempt failed, and the pause before the next one. Gives the message up if it would be older than `giveUpMs` at the next
+ * attempt. Returns the message's state.
  */
 export async function recordNotDelivered(
   tx: Tx,
@@ -116,7 +118,7 @@ export async function recordGone(tx: Tx, webhook: string): Promise<number> {
   return ended?.count ?? 0
 }
 
-/** Ends the open messages that match a rule about the first value; the second value is the new state, the third is the reason. */
+/** Ends the open messages that match an SQL condition on the first value; the second value is the new state, the third is the reason. */
 async function endMessages(
   tx: Tx,
   rule: string,
@@ -141,9 +143,9 @@ export async function deleteOldMessages(tx: Tx): Promise<void> {
 }
 
 /**
- * Makes the known webhooks equal to those of the file. A new webhook gets messages about changes with higher numbers only, even if other
- * transactions are open. The open messages of a removed webhook are dropped. Returns the dropped messages by webhook, and the number of new
- * webhooks.
+ * Makes the known webhooks equal to the webhooks of the file. A new webhook gets messages about changes with higher numbers only, even if
+ * other transactions are open. The open messages of a removed webhook are dropped. Returns the dropped messages by webhook, and the number
+ * of new webhooks.
  */
 export async function recordWebhooks(tx: Tx, names: readonly string[]) {
   await tx.client.query('delete from musette.webhooks where name <> all ($1)', [names])
@@ -161,8 +163,8 @@ export async function recordWebhooks(tx: Tx, names: readonly string[]) {
 }
 
 /**
- * Drops the waits, digests and faults of removed webhooks, then makes activities without samples wait. Activities in unread changes are
- * left out: they would count twice.
+ * Drops the waits, digests and faults of removed webhooks, then makes activities without samples wait. Leaves out activities in unread
+ * changes, because they would count twice.
  */
 async function beginAnew(tx: Tx): Promise<void> {
   for (const table of ['webhook_waiting', 'webhook_digests', 'webhook_conditions'])
@@ -195,20 +197,22 @@ export async function recordComposedUpTo(tx: Tx, changeId: number): Promise<void
 /** The state of a webhook, for people. */
 type WebhookState = {
   webhook: string
-  /** number of undelivered messages, and the time since which the oldest waits */
+  /** number of undelivered messages, and the time when the oldest began to wait */
   open: number
   open_since: Date | null
   /** number of messages given up within a week */
   given_up: number
   delivered: number
   delivered_at: Date | null
-  /** number of open messages that the receiver refuses, so that later messages pass them */
+  /** number of open messages that the receiver refuses; later messages are sent without waiting for these */
   refused: number
-  /** the last error of the oldest open message, or of the last given-up message, and the event and title of that message */
+  /**
+   * the last error of the oldest open message or, without open messages, of the last given-up message; with the message's event and title
+   */
   last_error: string | null
   last_event: string | null
   last_title: string | null
-  /** time since which the receiver refuses messages */
+  /** time when the receiver began to refuse messages */
   gone_at: Date | null
 }
 

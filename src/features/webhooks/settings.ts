@@ -85,8 +85,8 @@ function faultOf({ path, message, code }: z.core.$ZodIssue): string {
 }
 
 /**
- * The file of the webhooks, a list in JSON. If it is undefined or has `faults`, nothing is sent. Each fault is a sentence that follows the
- * name of the variable; it quotes no value of the file.
+ * The file of the webhooks, a list in JSON. If the file is not set or has `faults`, nothing is sent. Each fault is a sentence that follows
+ * the name of the variable and quotes no value of the file.
  */
 export const webhooksSettings = defineSettings({
   variables: {

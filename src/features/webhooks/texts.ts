@@ -106,7 +106,7 @@ export type Condition = Readonly<{
   account: Readonly<{ accountId: number; name: string }> | null
   /** `unknown` changes nothing */
   state: 'wrong' | 'well' | 'unknown'
-  /** the fault, and the command that fixes it or helps to find the cause */
+  /** the fault, and the command that fixes the fault or helps to find its cause */
   sentence: string
   run: string | undefined
 }>

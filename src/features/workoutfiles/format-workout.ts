@@ -129,12 +129,12 @@ function escapeXml(text: string): string {
 /** A file to write, named `<stem>.<format>`, or `<stem> (2).<format>` if another program's file has that name. */
 export type WantedFile = { stem: string; format: string; content: string | Uint8Array; sha256: string }
 
-/** The files to write; for workouts that cannot be written, the reasons and the names of older files. */
+/** The files to write. For workouts that cannot be written: the reasons, and the names of older files. */
 type WorkoutFiles = { wanted: WantedFile[]; problems: string[]; kept: string[] }
 
 /**
- * Makes the files of saved workouts, each named after its workout. If several workouts share a name, or `taken` has it, the path comes
- * first, so that no name depends on the order of the list.
+ * Makes the files of saved workouts, each named after its workout. If several workouts share a name, or `taken` has the name, the file's
+ * name begins with the path, so that no name depends on the order of the list.
  */
 export function makeWorkoutFiles(
   workouts: readonly SavedWorkout[],

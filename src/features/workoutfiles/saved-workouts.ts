@@ -11,7 +11,9 @@ import { workoutfilesSettings } from './settings.ts'
 import { systemCode, updateFolder } from './workout-folder.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
 
-/** Finds the resolved workouts of an account by name, the rider's own first. Throws ConfigError `no_account`. */
+/**
+ * Finds the workouts of an account whose definition is fetched, ordered by name, the rider's own first. Throws ConfigError `no_account`.
+ */
 export async function findWorkoutLines(app: Pick<LocalApp, 'store'>, { account: name }: { account: string }) {
   const account = await accountNamed(app, name)
   const workouts = await app.store.read((tx) => findSavedWorkouts(tx, account))
@@ -34,9 +36,9 @@ export async function findWorkoutContent(
 }
 
 /**
- * Writes the workout `name` of an account, or without a name the rider's own workouts, into a folder that it makes if needed. Then removes
- * files of this format that an earlier run wrote for deleted workouts, unless somebody changed them. Never overwrites other files. Returns
- * the changes. Throws as `findWorkoutContent` does, and ConfigError `workout_folder`, `folder_of_another` and `bad_folder`.
+ * Writes the workout `name` of an account, or without a name the rider's own workouts, into a folder, which is created if needed. Then
+ * removes files of this format that an earlier run wrote for deleted workouts, unless somebody changed them. Never overwrites other files.
+ * Returns the changes. Throws as `findWorkoutContent` does, and ConfigError `workout_folder`, `folder_of_another` and `bad_folder`.
  */
 export async function exportWorkouts(
   app: Pick<LocalApp, 'store' | 'config'>,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { folder } from '../../program/config/checks.ts'
 import { defineSettings } from '../../program/config/define-settings.ts'
 
-/** `dir` undefined: workouts are only in SQL; `holdsSaved`: the folder also holds the rider's own workouts. */
+/** If `dir` is undefined, workouts are only in SQL. `holdsSaved`: the folder also has the rider's own workouts. */
 export const workoutfilesSettings = defineSettings({
   variables: {
     MUSETTE_WORKOUT_DIR: folder.describe(

@@ -16,14 +16,14 @@ import { systemCode, updateFolder } from './workout-folder.ts'
 const MAIN_ACCOUNT = 'default'
 /** The formats of the daemon's files: the workout of the day and saved workouts. */
 const FORMATS = ['erg', 'zwo'] as const
-/** Codes of folders that musette does not touch; their messages contain the command. */
+/** Error codes of folders that musette does not touch. The messages of these errors already contain the command. */
 const REFUSED = ['folder_of_another', 'not_a_folder', 'not_a_plain_file']
 
 /**
  * Returns the function that writes the workout folder of an account from SQL: the workout of the day, and with `holdsSaved` the rider's
  * saved workouts. A lock makes sure that the last of several processes writes the newest files. The function returns whether it could write
  * the folder. It logs an unusable folder once until the folder works again or fails with another code, and logs once per workout that
- * cannot be written. SQL has all workouts.
+ * cannot be written. Every workout is also in SQL.
  */
 export function folderUpdater(
   { store, log }: Pick<LocalApp, 'store' | 'log'>,
@@ -50,7 +50,7 @@ export function folderUpdater(
     }
     const owner = { dir, database: await findIdentity(tx) }
     const files = [...(day ?? []), ...saved.wanted]
-    // A response without these fields does not withdraw the workout of the day.
+    // If the response lacks these fields, the workout of the day stays.
     const kept = day === undefined ? 'all' : saved.kept
     try {
       const changes = await updateFolder(inner, { account, owner, files, formats: FORMATS, kept })

@@ -16,9 +16,9 @@ type Placed = WantedFile & { name: string; found: 'nothing' | 'same' | 'ours' | 
 const MAX_COPIES = 99
 
 /**
- * Writes the wanted files of an account and removes its other files of these formats, unless they are `kept` or a person changed them.
- * Leaves files that are not ours or already have the wanted content. The manifest names a file before it is written, so that all our files
- * are known after a crash. Throws ConfigError `folder_of_another`, `not_a_folder` for a link, and file system errors.
+ * Writes the wanted files of an account and removes its other files of these formats, unless they are `kept` or a person changed them. Does
+ * not touch files that are not ours or that already have the wanted content. The manifest names a file before it is written, so that all
+ * our files are known after a crash. Throws ConfigError `folder_of_another`, `not_a_folder` for a link, and file system errors.
  */
 export async function updateFolder(
   /** the name of a subfolder of the owner's folder; undefined for that folder itself */
@@ -26,7 +26,7 @@ export async function updateFolder(
   input: UpdateInput,
 ): Promise<FolderChanges> {
   const { dir } = input.owner
-  // The folder must be readable for other users' programs.
+  // Programs of other users must be able to read the folder.
   if (input.files.length > 0) {
     const make = async (outer: Folder) =>
       inner === undefined ? undefined : outer.makeInner(inner, FOLDER_MODE)
@@ -38,7 +38,7 @@ export async function updateFolder(
   return opened ? closeAfter(opened, (folder) => update(folder, input)) : { written: [], removed: [] }
 }
 
-/** Everybody may read workouts, such as a trainer's program of another user; only the owner may change them. */
+/** Everybody may read the workouts, for example a trainer's program that runs as another user; only the owner may change them. */
 const FOLDER_MODE = 0o755
 const FILE_MODE = 0o644
 

@@ -23,14 +23,14 @@ export type App = LocalApp & {
 
 /** The part of a feature that an App uses. */
 export type WorkoutsFeature = Readonly<{
-  /** makes what the feature does with mirrored workouts; undefined if the settings disable it */
+  /** makes the function that the feature runs on mirrored workouts; undefined if the settings disable the feature */
   openOnWorkouts?(app: LocalApp): Promise<OnWorkouts | undefined>
 }>
 
 /**
  * Opens what openLocalApp opens, and the service client; sets up an empty database, unless `preparation` says otherwise. Throws as
  * openLocalApp does. The `signal` cancels only the opening. The `observer` is called for every request to the service. `longestPauseMs`,
- * `byHand` and `sleep` are options of the service client. The `features` work on mirrored workouts.
+ * `byHand` and `sleep` are options of the service client. The `features` handle mirrored workouts.
  */
 export async function openApp<Features extends readonly WorkoutsFeature[]>(
   config: Config,
@@ -49,7 +49,7 @@ export async function openApp<Features extends readonly WorkoutsFeature[]>(
   try {
     const local = await openLocalApp(config, log, options.signal, options.preparation ?? 'set-up')
     release.defer('local parts', () => local.close())
-    // If the variable is not set, nothing is cleared: a daemon may have it set while a command does not.
+    // If the variable is not set, clear nothing, because a command may run without the variable while the daemon has it.
     if (config.timezone !== undefined) await recordHomeOfOthers({ store: local.store, log }, config.timezone)
     const { store, vault } = local
     const { observer, sleep, longestPauseMs, byHand, features } = options
@@ -85,7 +85,7 @@ export async function openApp<Features extends readonly WorkoutsFeature[]>(
   }
 }
 
-/** Ends the pauses that were recorded while this machine's clock was ahead, and logs how many. */
+/** Ends the pauses that were recorded while this machine's clock was ahead, and logs their number. */
 export async function endPauses({
   mirror: { store, log, now, options },
 }: Pick<App, 'mirror'>): Promise<void> {
@@ -93,7 +93,10 @@ export async function endPauses({
   if (pauses > 0) log.warn({ pauses }, 'ended pauses that were recorded while the clock was ahead')
 }
 
-/** Deletes old bookkeeping rows of an account, and old rows of drift and of the change feed, a bounded number at a time. Returns how many. */
+/**
+ * Deletes a bounded number of old rows: an account's bookkeeping rows, and rows of drift and of the change feed. Returns the number of
+ * deleted rows.
+ */
 export async function pruneBookkeeping(
   { store }: Pick<LocalApp, 'store'>,
   accountId: number,

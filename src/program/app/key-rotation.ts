@@ -76,7 +76,7 @@ async function rotateInPlace(app: Omit<Deps, 'store'>): Promise<Rotation> {
   return { ...resealed, path: secretKeyPath(dataDir), byHand: false, old }
 }
 
-/** Reports whether logins are sealed with this pending key and no login with the key in the key file. */
+/** Reports whether logins are sealed with this pending key, and no login is sealed with the key in the key file. */
 function isInUse(dataDir: string, used: ReadonlySet<string>, pendingId: string): boolean {
   const current = readKeyFile(secretKeyPath(dataDir))
   return used.has(pendingId) && !(current && used.has(keyIdOf(current)))
@@ -98,7 +98,7 @@ async function rotateToFile(
   }
   const key = found ?? makeKey()
   const used = await app.store.read(findKeyIds)
-  // An earlier call has sealed every login; only the person's step is left.
+  // If an earlier call has sealed every login, only the person's step is left.
   const isDone = used.size > 0 && [...used].every((id) => id === keyIdOf(key))
   const nextKey = async () => {
     if (!found) await writeKeyFile(path, key)

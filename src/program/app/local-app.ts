@@ -31,10 +31,10 @@ export const CONNECTIONS_BESIDE_FETCHES = 8
 export const CONNECTIONS_OF_PAGES = 3
 
 /**
- * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and created unless `preparation` is
- * `check`. The user's own database is checked and migrated as far as `preparation` allows; with `read`, it may be a standby. Throws
- * ConfigError if it has another version, TransientError if it is unreachable. The `signal` cancels the opening, and the wait of `close`
- * for other processes.
+ * Opens the database and the vault of the configuration. The embedded Postgres is migrated to this version, and created unless
+ * `preparation` is `check`. The user's own database is checked and migrated as far as `preparation` allows; with `read`, it may be a
+ * standby. Throws ConfigError if it has another version, TransientError if it is unreachable. The `signal` cancels the opening, and the
+ * wait of `close` for other processes.
  */
 export async function openLocalApp(
   config: Config,
@@ -74,7 +74,10 @@ export async function openLocalApp(
   }
 }
 
-/** Waits until no process has a pass, if this process runs the embedded Postgres: its end would make the passes fail. A signal ends the wait. */
+/**
+ * Waits until no process has a pass, if this process runs the embedded Postgres: stopping the server would make those passes fail. A signal
+ * ends the wait.
+ */
 async function untilOthersPassed(
   { store, log }: Pick<LocalApp, 'store' | 'log'>,
   { isRunHere }: Database,
@@ -89,8 +92,8 @@ async function untilOthersPassed(
 }
 
 /**
- * Returns the vault's keys. A key in the data directory may change while this process runs; a key from the environment cannot. Only a login
- * makes a key file, and only if no other login was sealed with a lost key.
+ * Returns the vault's keys. A key in the data directory may change while this process runs; a key from the environment cannot. Only the
+ * verb login makes a key file, and only if no other login was sealed with a lost key.
  */
 export function keysOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): KeyOptions {
   if (secretKey) return { secretKey }
@@ -103,8 +106,8 @@ export function keysOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataD
 const MAX_NAMED = 10
 
 /**
- * Returns the account that a verb works on: the named one, or else `default`, or else the only one. Throws ConfigError `no_account` if there
- * is no account, and `which_account`, whose message names the accounts and the command.
+ * Returns the account that a verb works on: the named account, or else `default`, or else the only account. Throws ConfigError `no_account`
+ * if there is no account, and `which_account`, whose message names the accounts and the command.
  */
 export async function findChosenAccount(
   app: Pick<LocalApp, 'store'>,
@@ -151,9 +154,9 @@ export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name:
 }
 
 /**
- * Reads the login of every account, or of one account (and then of all, if that login needs a look). Parks accounts whose login cannot be
- * read, so that the others go on. If no login can be decrypted with the current key, the key is wrong: then it parks no account and returns
- * the first error.
+ * Reads the login of every account, or of one account; if that login is doubtful (see findDoubtfulLogins), reads the logins of all
+ * accounts. Parks accounts whose login cannot be read, so that the other accounts continue. If no login can be decrypted with the current
+ * key, the key is wrong, so parks no account and returns the first error.
  */
 export async function parkUnreadableLogins(
   app: Pick<LocalApp, 'vault'>,

@@ -21,7 +21,7 @@ import type { Config } from '../config/config.ts'
 
 export type Database = {
   url: string
-  /** whether this process runs the embedded Postgres, which then ends with the process */
+  /** whether this process runs the embedded Postgres; if so, Postgres ends with the process */
   isRunHere?(): boolean
   close(): Promise<void>
 }
@@ -80,7 +80,10 @@ type Deps = { config: Config; log: Logger; signal: AbortSignal }
 type OnProgress = (now: { done: number; total: number }) => void
 type Copied = { copied: string[]; leftOut: string[] }
 
-/** Copies a feature's data from one server to another. Returns what it copied and what it left out, as phrases for a person; without `to`, only lists both. */
+/**
+ * Copies a feature's data from one server to another. Returns phrases for a person: what was copied, and what was left out. Without `to`,
+ * copies nothing and only returns the phrases.
+ */
 export type ServerCopy = (deps: Deps, input: Servers & { onProgress?: OnProgress }) => Promise<Copied>
 
 /** A feature that copies all tables, or the objects that belong to the server; tables are copied first. */
@@ -130,9 +133,9 @@ export async function migrateDatabase(deps: Deps): Promise<Migrated> {
 type Place = Pick<Database, 'url' | 'isRunHere'>
 
 /**
- * Migrates a database, once what the settings demand before a change is done. Throws TransientError `embedded_in_use` if another process
- * runs the embedded Postgres: a daemon of the older version would continue with tables that it does not know, and its server would end with
- * it.
+ * Migrates a database, after the step that the settings demand before a change, such as a backup. Throws TransientError `embedded_in_use`
+ * if another process runs the embedded Postgres: a daemon of the older version would continue with tables that it does not know, and the
+ * server would end with that daemon.
  */
 async function migrateTables(deps: Deps, { url: connectionString, isRunHere }: Place, onlyEmpty = false) {
   const { migrate } = await import('../../core/store/migrate.ts')
@@ -224,7 +227,7 @@ export async function prepareDatabase(
   } catch (error) {
     const code = errorCode(error)
     if (!MENDABLE[preparation].includes(code)) throw error
-    // Another process of an older version may have made the tables since.
+    // Meanwhile another process of an older version may have made the tables.
     await migrateTables(deps, place, code === 'database_empty')
   }
 }
@@ -233,8 +236,8 @@ export async function prepareDatabase(
 const LOOK_WITHIN_MS = 2 * SECOND
 
 /**
- * Finds the facts and the command for a reader of a database of another version. Returns undefined for this version, or if the database does
- * not answer soon or the login cannot see its version.
+ * Finds what a person who reads a database of another version must know: both versions and the command that helps. Returns undefined for
+ * this version, or if the database does not answer soon or the login cannot see its version.
  */
 export async function findMismatch(connectionString: string): Promise<string | undefined> {
   const { withClient } = await import('../../kit/postgres-client.ts')
@@ -270,7 +273,7 @@ export async function followCopiedData(
     const { beginCopy } = await import('../../core/store/feed/follow-database.ts')
     const store = openStore({ log }, { connectionString: database.url })
     const { identity, line } = await closeAfter(store, ({ transaction }) => transaction(beginCopy))
-    // The file has the newest change of the original database.
+    // Remove the file, because it has the newest change of the original database.
     await rm(seenChangePath(dataDir, identity), { force: true })
     log.warn({ line }, 'the data directory is a copy of another one; its database has a new line')
   })

@@ -30,7 +30,10 @@ export type RebuildCounts = Awaited<ReturnType<typeof rebuildAccount>>
 
 /** The resource of a rebuild's row in sync_runs. */
 const REBUILD = 'rebuild'
-/** How long a stopped rebuild can continue, ms; after that it starts again, because its results may have been damaged since. */
+/**
+ * How long after a stop a rebuild can continue, ms. After that time it starts from the beginning, because its results may have been damaged
+ * since.
+ */
 const GOES_ON_WITHIN_MS = DAY
 
 /**
@@ -62,7 +65,7 @@ export async function rebuildAccount(
     rebuilt: 0,
     /** samples of the rebuilt activities */
     samples: 0,
-    /** activities that got a newer answer meanwhile */
+    /** activities for which a newer answer arrived during the rebuild */
     newer: 0,
     failures: [] as Array<{ path: string; reason: string }>,
     /** FIT files whose kept bytes were read again */
@@ -139,7 +142,7 @@ function progressRecorder(store: Store, accountId: number, stopped: RebuildProgr
       if (result === 'failed') failed.add(item.activityId)
       else failed.delete(item.activityId)
     }
-    // Activities that failed before come first and have lower ids.
+    // An activity that failed in the stopped run is tried first and has a lower id, so the position must not move back.
     through = Math.max(through, doneThrough)
     const progress = { version: VERSION, startedAt, through, failed: [...failed] }
     // Records run one after the other, so that an earlier state is never recorded last.

@@ -20,9 +20,9 @@ const EXPORT = /^export (\w+)=(.*)$/
 const OF_URL = /"\$(?:REDIS|DATABASE)_URL"/g
 
 /**
- * Fits a command to where the settings are. `export NAME=value` becomes a change of the line in the settings file that sets the variable, or
- * a new line in the file of the data directory, which every shell and service reads; it stays as it is for a variable of the environment.
- * Variables with URLs, which a shell may not have set, become addresses; the program then asks for the password.
+ * Adapts a command to the place of the settings. `export NAME=value` becomes a change of the settings file's line that sets the variable,
+ * or a new line in the settings file of the data directory, which every shell and service reads. For a variable of the environment,
+ * `export` stays. Variables with URLs, which a shell may not have, become addresses; the program then asks for the password.
  */
 export function fitCommand(command: string, config: Omit<RemedyConfig, 'service' | 'features'>): string {
   const { setIn, settingsFile, databaseUrl, redisUrl } = config
@@ -55,7 +55,7 @@ const AGAIN: Remedy = { hint: 'run it again' }
 const LATER: Remedy = { hint: 'the service has a problem at the moment; run it again later' }
 const CLIENT: Remedy = { hint: 'check MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET' }
 
-/** The remedies of error codes whose messages have none. */
+/** The remedies of error codes whose messages contain no remedy. */
 const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_unreachable: ofDatabase,
   database_disk_full: ofFullDisk,
@@ -112,7 +112,7 @@ function ofFullDisk({ databaseUrl, dataDir }: RemedyConfig): Remedy {
   return { hint: 'make room', run: `df -h ${quoteShell(dataDir)}` }
 }
 
-/** Moves the damaged files away, because a restore fills only an empty database. */
+/** Makes the remedy for damaged files: move them away first, because a restore fills only an empty database. */
 function ofDamagedFiles(config: RemedyConfig): Remedy {
   const files = join(config.dataDir, 'postgres')
   let kept = `${files}.damaged`

@@ -19,7 +19,7 @@ type SignInApp = Pick<App, 'config' | 'log' | 'service' | 'store' | 'vault'>
 
 type Client = { clientId: string; clientSecret: string }
 
-/** With `sameRider`, the login continues without evidence that it belongs to the rider of the account. */
+/** With `sameRider`, the login continues even without evidence that it belongs to the account's rider. */
 type LoginInput = { name: string; sameRider?: boolean | undefined; signal?: AbortSignal }
 
 /**
@@ -154,7 +154,7 @@ async function saveLogin(
 
 /**
  * Compares a login with the account. Returns `same` if the user name matches or the service lists one of the account's activities,
- * `accepted` if there is nothing to compare, and `unknown` if the service cannot be asked now. Throws CredentialsRejectedError
+ * `accepted` if there is nothing to compare, and `unknown` if the service does not answer now. Throws CredentialsRejectedError
  * `other_rider`.
  */
 async function compareRider(

@@ -86,8 +86,8 @@ export async function syncAccount(
 const LOOK_EVERY_MS = SECOND
 
 /**
- * Runs `work` as the only pass of an account, see withPass. If another process has a pass, returns undefined, or with `wait` runs after that
- * pass. `onWait` is called once, when a wait begins. Throws ConfigError `no_account`, and the signal's reason.
+ * Runs `work` as the only pass of an account, see withPass. If another process has a pass, returns undefined; with `wait`, runs after that
+ * pass ends. `onWait` is called once, when a wait begins. Throws ConfigError `no_account`, and the signal's reason.
  */
 export async function asPass<T extends object>(
   app: Pick<App, 'mirror'>,
@@ -119,7 +119,7 @@ export async function resyncAccount(
 
 async function beginPass(app: SyncApp, name: string): Promise<Account> {
   const account = await accountToUse({ store: app.mirror.store, vault: app.vault }, name)
-  // If the other process is alive, it records the end of its run itself later.
+  // If the other process is alive, it will record the end of its run later.
   const { accountId } = account
   await app.mirror.store.transaction((tx) =>
     recordRunsAbandoned(tx, { startedBefore: new Date(), accountId }),
@@ -128,11 +128,14 @@ async function beginPass(app: SyncApp, name: string): Promise<Account> {
   return account
 }
 
-/** How often a failed workout is tried again, ms: once a day, as the daemon does; less than 24 hours, for a `sync` that runs at a fixed hour. */
+/**
+ * How often a failed workout is tried again, ms: once a day, as the daemon does, but less than 24 hours, because `sync` may run at a fixed
+ * hour.
+ */
 const FAILED_WORKOUTS_EVERY_MS = 20 * HOUR
 
 /**
- * Mirrors training info, the workout of the day and the workouts; workouts that failed before only if they are due, or with `full`. A
+ * Mirrors training info, the workout of the day and the workouts. Tries workouts that failed before only if they are due, or with `full`. A
  * failure is logged and counted and does not stop the other items; only an abort is thrown. Returns the number of failed items.
  */
 export async function syncTraining(

@@ -51,7 +51,7 @@ async function loginByRedirect(context: Context, app: LoginApp, input: Input) {
 }
 
 async function loginByPaste(context: Context, app: LoginApp, input: Input) {
-  // No program listens at this address: the browser shows an error page, and its address bar shows the code.
+  // No program need listen at this address: the browser shows an error page, and its address bar shows the code.
   const redirectUri = input.redirectUri ?? 'http://127.0.0.1:8976/callback'
   const login = await beginLogin(context, app, { ...input, redirectUri })
   context.note('Open this address in a browser on any machine, and sign in there:')

@@ -1,7 +1,7 @@
 import { Argument, type Command, type Option } from 'commander'
 import type { Verb } from '../frame/verb.ts'
 
-/** Tells the script that the shell completes paths by itself; no verb and no option begins with a colon. */
+/** Words that tell the script to let the shell complete paths. No verb and no option begins with a colon, so the words are unambiguous. */
 const PATHS: Readonly<Record<string, string[]>> = { file: [':file'], dir: [':folder'] }
 
 const BASH = `_musette() {
@@ -39,7 +39,10 @@ end
 complete -c musette -f -a '(_musette)'`,
 }
 
-/** Prints a completion script. The script runs the hidden verb `complete` at the Tab key, so it fits every version. Neither verb reads settings. */
+/**
+ * Prints a completion script. At the Tab key the script runs the hidden verb `complete`, so one script works with every version of musette.
+ * Neither verb reads settings.
+ */
 export const completionVerb: Verb = {
   words: 'completion',
   help: {

@@ -9,8 +9,9 @@ import { readNearest, readPasswd } from './trust.ts'
 type User = { uid: number; gid: number; name?: string }
 
 /**
- * Makes a root process run permanently as the owner of the data directory or, if that does not exist, of the nearest folder above it. Does
- * nothing for other users and in folders of root. `argv` is the command line, for the message. Throws ConfigError `not_the_owner`.
+ * Makes a root process run permanently as the owner of the data directory or, if the data directory does not exist, as the owner of the
+ * nearest folder above. Does nothing for other users and in folders of root. `argv` is the command line, for the message. Throws
+ * ConfigError `not_the_owner`.
  */
 export function becomeOwner(dataDir: string, argv: readonly string[]): void {
   if (process.geteuid?.() !== 0) return
@@ -41,7 +42,7 @@ function readUser({ uid, gid }: User): User {
     const { username: name, gid } = userInfo()
     return { uid, gid, name }
   } catch {
-    // If root may not look this up as that user. The group of root has its own rights.
+    // The lookup may fail as that user, so read the file. Never use the group of root, because it has its own rights.
     return { uid, gid: gid === 0 ? uid : gid, ...readPasswd(uid) }
   } finally {
     process.seteuid?.(0)

@@ -6,7 +6,7 @@ import { normalizePostgresUrl, tlsProblemOf } from '../../kit/postgres-url.ts'
 import { parseRedisUrl } from '../../kit/redis/redis-url.ts'
 import { parseDuration, SECOND } from '../../kit/time.ts'
 
-/** Makes a check from `parse`; `problem` is the sentence about a text for which `parse` returns undefined. */
+/** Makes a check from `parse`; `problem` is the sentence about a value for which `parse` returns undefined. */
 export const parsed = <T>(parse: (text: string) => T | undefined, problem: string) =>
   z.string().transform((text, context) => {
     const value = parse(text)
@@ -45,7 +45,7 @@ export const folder = z
   .transform((path) => resolve(path))
   .optional()
 
-/** Reports whether the user or password of a URL has a character that ends it early, or a % that encodes nothing. */
+/** Reports whether the user or the password of a URL contains a character that ends it early, or a % that encodes nothing. */
 const hasRawLogin = (text: string) => {
   const [, scheme = '', port] = /^([^:/]+):\/\/[^@/?#]*:([^@/?#]*)[/?#].*@/s.exec(text) ?? []
   // Web addresses may contain an @ after the port.
@@ -61,7 +61,7 @@ const hasRawLogin = (text: string) => {
 const RAW_LOGIN =
   'has one of the characters @ # % / ? in user or password; write it percent-encoded: %40, %23, %25, %2F, %3F'
 
-/** A URL with one of the protocols; `hint` is the sentence about other texts. */
+/** A URL with one of the protocols; `hint` is the sentence about any other value. */
 export const url = (protocols: readonly string[], hint: string, missing?: string) =>
   z.string(missing).superRefine((text, context) => {
     const known = URL.canParse(text) && protocols.includes(new URL(text).protocol)

@@ -27,7 +27,7 @@ import { ALSO_IN_SMALL_LETTERS, defaultDataDir, FROM_FILE, HIDDEN, VARIABLES } f
 export type Config = ReturnType<typeof toConfig> &
   Readonly<{
     features: ReadonlyMap<SettingsGroup, unknown>
-    /** the file of `--settings`, also for processes that this process starts */
+    /** the file of `--settings`, which processes that this process starts also read */
     envFile: string | undefined
     /** given by `start --take-over` */
     takeOver?: boolean
@@ -36,7 +36,10 @@ export type Config = ReturnType<typeof toConfig> &
 
 const CORE = defineSettings({ variables: VARIABLES, fromFile: FROM_FILE, hidden: HIDDEN, read: toConfig })
 
-/** Returns settings unchanged if they have no problem. Otherwise throws ConfigError `bad_config`, which names every wrong variable that the whole program needs, but no value. */
+/**
+ * Returns the settings unchanged if they have no problem. Otherwise throws ConfigError `bad_config`, which names every wrong variable that
+ * the whole program needs, but shows no value.
+ */
 export function checked(settings: Settings): Settings {
   const problems = settings.problems.filter(({ part }) => !part)
   if (problems.length === 0) return settings
@@ -44,7 +47,7 @@ export function checked(settings: Settings): Settings {
   throw new ConfigError('bad_config', `the configuration is wrong:\n${lines.join('\n')}`)
 }
 
-/** A wrong variable: `name` is the variable that was set (perhaps with `_FILE`); the sentence begins after the name. */
+/** A variable with a wrong value. `name` is the variable that was set (perhaps with `_FILE`); `sentence` continues after the name. */
 export type ConfigProblem = Readonly<{
   name: string
   variable: string
@@ -135,7 +138,10 @@ function readSources(
   return { sources, problems }
 }
 
-/** Reads where each variable is set, and its file if it has one. The first place that sets the variable, or its twin `…_FILE`, counts. */
+/**
+ * Reads where each variable is set, and the variable's file if it names one. The first place that sets the variable, or its twin `…_FILE`,
+ * counts.
+ */
 function readOrigins(
   { variables, fromFile }: KnownSettings,
   sources: readonly Source[],
@@ -179,7 +185,7 @@ function toConfig(value: Values) {
       concurrency: value.MUSETTE_CONCURRENCY,
       requestsPerMinute: value.MUSETTE_REQUESTS_PER_MINUTE,
     }),
-    /** undefined: the embedded Postgres in the data directory */
+    /** if undefined, musette uses the embedded Postgres in the data directory */
     databaseUrl: value.DATABASE_URL,
     /** the login with which assistants and `musette sql` read; undefined: musette makes one */
     readerUrl: value.MUSETTE_READER_URL,
@@ -189,7 +195,7 @@ function toConfig(value: Values) {
     proxies: http || https ? Object.freeze({ http, https, none }) : undefined,
     /** a file of further certificate authorities, which Node reads if the environment names it */
     extraAuthorities: value.NODE_EXTRA_CA_CERTS,
-    /** undefined: BullMQ's Postgres backend in the same database */
+    /** if undefined, the queue is in the same database (BullMQ's Postgres backend) */
     redisUrl: value.REDIS_URL,
     drop: Object.freeze({
       dir: resolve(value.MUSETTE_DROP_DIR ?? join(dataDir, 'drop')),
@@ -211,7 +217,7 @@ function toConfig(value: Values) {
       scrubPerDay: value.MUSETTE_SCRUB_PER_DAY,
       keepRaw: value.MUSETTE_KEEP_RAW,
     }),
-    /** undefined: no dashboard, health or metrics */
+    /** if undefined, musette serves no dashboard, health checks or metrics */
     http:
       value.MUSETTE_HTTP &&
       Object.freeze({

@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 
 /**
- * Reports that a variable is wrong, by a sentence that begins after its name and contains no value. With `part`, only that part of the
- * program needs the variable; the part reports it, and the rest continues.
+ * Reports that a variable is wrong. The sentence continues after the variable's name and contains no value. With `part`, only that part of
+ * the program needs the variable; the part reports it, and the rest continues.
  */
 export type Complain = (variable: string, sentence: string, part?: 'part') => void
 
@@ -15,8 +15,8 @@ type Place = Readonly<{
 }>
 
 /**
- * Does what settings demand before a newer version changes a database. Returns the folder that it fills and the space that it needs there,
- * or undefined if the settings demand nothing. A plan does nothing.
+ * Does what settings demand before a newer version changes a database, such as a backup. Returns the folder that gets the files and the
+ * space needed there, or undefined if the settings demand nothing. For a plan, only returns this.
  */
 export type BeforeChange = (
   deps: Readonly<{ config: Place; log: Logger }>,
@@ -26,7 +26,7 @@ export type BeforeChange = (
 /** Returns the folder of the backups and the pattern of their names, which begin with the time; undefined if there is no folder. */
 export type ReadBackups = (config: Place) => { dir: string; names: RegExp } | undefined
 
-/** Settings that belong together: those of core and program, or of a feature. */
+/** Settings that belong together: the settings of core and program, or of one feature. */
 export type SettingsGroup<Value = unknown> = Readonly<{
   variables: Readonly<Record<string, z.ZodType>>
   /** secrets and URLs, which can also be read from the file that the variable `…_FILE` names */
@@ -41,7 +41,7 @@ export type SettingsGroup<Value = unknown> = Readonly<{
   of(config: Readonly<{ features: ReadonlyMap<SettingsGroup, unknown> }>): Value
 }>
 
-/** By default zod compiles a function for a schema, which is slower if the schema is used once. */
+/** By default zod compiles a function for each schema, which is slower if a schema is used only once. */
 const ONCE = { jitless: true } as const
 
 /** Makes settings from variables and their checks; `read` makes one value from the parsed values, and reports values that do not fit together. */
@@ -81,7 +81,7 @@ export function defineSettings<Variables extends Record<string, z.ZodType>, Valu
   return group
 }
 
-/** All settings of several groups, in their order; `names` also has those with `_FILE`. */
+/** All settings of several groups, in the groups' order; `names` also has the names with `_FILE`. */
 export type KnownSettings = ReturnType<typeof joinSettings>
 
 export function joinSettings(groups: readonly SettingsGroup[]) {

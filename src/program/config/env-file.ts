@@ -16,7 +16,7 @@ type Names = KnownSettings['names']
 /** The settings file in the data directory. */
 export const IN_DATA_DIR = 'musette.env'
 
-/** The most characters by which a misspelt name may differ from a setting. */
+/** Maximum number of characters by which a misspelt name may differ from a setting. */
 const NEAR = 4
 
 /** NAME=value: the value is in quotes and may have several lines, or it ends at the end of the line, or at a # after a space. */

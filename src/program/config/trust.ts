@@ -5,9 +5,9 @@ import { ConfigError } from '../../kit/errors.ts'
 import { quoteShell } from '../../kit/text.ts'
 
 /**
- * Throws ConfigError `untrusted_data_dir` unless the data directory belongs to this user or root, and nobody else may write in it. For root,
- * nobody else may be able to replace it either, so every folder above it is checked, too. If the directory does not exist, this user will
- * create it.
+ * Throws ConfigError `untrusted_data_dir` unless the data directory belongs to this user or root, and nobody else may write in it. For
+ * root, nobody else may be able to replace the directory either, so every folder above it is checked, too. If the directory does not exist,
+ * this user will create it.
  */
 export function assertTrustedFolder(dataDir: string): void {
   const self = process.geteuid?.()
@@ -107,7 +107,7 @@ function isWritable({ mode, gid }: Stats): boolean {
  * other member; or the system does not know the group, such as the `fsGroup` of Kubernetes.
  */
 function isPrivateGroup(gid: number): boolean {
-  // This is rarely needed, so the module is loaded only here.
+  // Load the module only here, because it is rarely needed.
   const { spawnSync } = process.getBuiltinModule('node:child_process')
   const found = spawnSync('getent', ['group', String(gid)], { encoding: 'utf8' })
   if (found.status !== 0) return found.status === 2
@@ -129,7 +129,7 @@ function isOwnNamespace(): boolean {
   return !/^(\s*0\s+0\s+4294967295\s*)?$/.test(readText('/proc/self/uid_map'))
 }
 
-/** Root needs no sudo, unless the shell is that of another user. */
+/** Root needs no sudo, unless the shell belongs to another user. */
 function sudo(self: number): string {
   return self === 0 && !process.env.SUDO_UID ? '' : 'sudo '
 }

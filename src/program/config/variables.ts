@@ -59,7 +59,7 @@ const day = parsed(parseDay, 'is not a day of the calendar; write for example 20
 
 const timezone = z.string().refine(isTimeZone, 'is not a time zone; write an IANA name such as Europe/Berlin')
 
-/** The environment variables of core and program by name: check, parsed form, default and purpose of each. */
+/** The environment variables of core and program by name, each with its check, parsed form, default and purpose. */
 export const VARIABLES = {
   MUSETTE_BASE_URL: baseUrl
     .optional()

@@ -15,14 +15,14 @@ import { NO_ACCOUNT } from '../frame/findings/core-sources.ts'
 
 /** How often the watch looks for due work and new logins, ms, because a pooler may drop notifications. */
 const LOOK_EVERY_MS = 10 * SECOND
-/** Jobs that a rider waits for after a login. */
+/** The jobs whose results a rider waits for after a login. */
 const FIRST_JOBS: readonly JobName[] = ['poll-activities', 'poll-training-info', 'poll-workouts']
 
 /**
- * Watches the accounts. An account that signs in, also again, gets its schedules and is polled at once; a deleted account loses its
- * schedules. The database notifies of changes; without a notification, the watch finds a change within ten seconds. If work is due or the
- * change feed has a new row, it enqueues a sweep; a quiet database is only read. An unreachable database is ignored, because schedules
- * repeat all of this.
+ * Watches the accounts. An account gets its schedules and is polled at once when it signs in, also for a second time; a deleted account
+ * loses its schedules. The database notifies of changes; without a notification, the watch finds a change within ten seconds. If work is
+ * due or the change feed has a new row, the watch enqueues a sweep; otherwise it only reads the database. It ignores an unreachable
+ * database, because schedules do the same work later.
  */
 export async function openAccountWatch(
   { store, log, databaseUrl, mirror }: Pick<App, 'store' | 'log' | 'databaseUrl' | 'mirror'>,
@@ -40,7 +40,7 @@ export async function openAccountWatch(
       isDue: await hasDueWork(tx, mirror.now()),
       change: await findNewestChange(tx),
     }))
-    // One more sweep after nothing is due any longer: it does the work that waits for this.
+    // Enqueue one more sweep when nothing is due any longer, for the work that waits until all activities are fetched.
     if (isDue || wasDue || change !== newest) await jobs.enqueue('sweep', [{}])
     newest = change
     wasDue = isDue

@@ -100,7 +100,7 @@ async function openParts(
       preparation: config.migrateOnStart ? 'migrate' : 'set-up',
     })
     release.defer('app', () => app.close())
-    // First, because every write takes a number from the database's line.
+    // Open the watch first, because every write takes a number from the database's line.
     const watch = await openDatabaseWatch(app, input.watchEveryMs)
     release.defer('database watch', () => watch.close())
     const wrongKey = await parkUnreadableLogins(app)
@@ -167,7 +167,7 @@ async function openParts(
     if (web) release.defer('web', () => web.close())
     const queue = config.redisUrl ? 'redis' : 'postgres'
     log.info({ url: web?.url, roles: input.roles, database: app.store.server(), queue }, 'started')
-    // Last, because jobs and the opening of the other parts would wait for each other.
+    // Start jobs last, because jobs and the opening of the other parts would wait for each other.
     jobs.work()
     return { app, jobs, url: web?.url, failed: watch.changed, close: () => release.release() }
   } catch (error) {
@@ -177,8 +177,8 @@ async function openParts(
 }
 
 /**
- * Derives in the background what an older version did not derive from samples; time zones and forms come with the first sweep. Logs a
- * failure; the next start tries again. `close` stops the work.
+ * Derives in the background the values that an older version did not derive from samples; the first sweep derives time zones and forms.
+ * Logs a failure; the next start tries again. `close` stops the work.
  */
 function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { close(): Promise<void> } {
   return startWork(async (signal) => {

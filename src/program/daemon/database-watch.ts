@@ -8,13 +8,13 @@ import { MINUTE, sleep } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
 import { seenChangePath } from '../app/open-database.ts'
 
-/** How often the watch looks at the database, ms: a few queries on small tables. */
+/** How often the watch checks the database, ms: a check is a few queries on small tables. */
 const LOOK_EVERY_MS = 1 * MINUTE
 
 /**
- * Opens a watch that looks at the database now and every minute. It begins a new line as followDatabase does, and keeps the newest change
- * that it saw in a file of the data directory. It checks the schema's version: after a migration by a newer musette, an older process would
- * write rows without the newer derived columns. Throws the errors of the store now; later it ignores an unreachable database.
+ * Opens a watch that checks the database now and every minute. The watch begins a new line as followDatabase does, and stores the newest
+ * change that it saw in a file of the data directory. It also checks the schema's version: after a migration by a newer musette, an older
+ * process would write rows without the newer derived columns. Throws the errors of the store now; later it ignores an unreachable database.
  */
 export async function openDatabaseWatch(
   { store, log, config }: Pick<App, 'store' | 'log' | 'config'>,
@@ -48,7 +48,7 @@ export async function openDatabaseWatch(
         if (now.line === line) continue
         const message = 'the database has moved or was put back; it has a new line'
         log.warn({ line: now.line }, message)
-        // The queue in Redis belongs to a line.
+        // Open the daemon again, because a queue in Redis belongs to one line.
         if (config.redisUrl) return onChanged(new TransientError('database_new_line', message))
         line = now.line
       } catch (error) {

@@ -34,7 +34,10 @@ import { DAY, formatDuration, MINUTE, SECOND } from '../../kit/time.ts'
 import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
 
-/** How many wanted activities a sweep enqueues for an account: about as many as are fetched before the sweep after the next, so that accounts take turns. */
+/**
+ * How many wanted activities a sweep enqueues for an account: about as many as are fetched until two sweeps later, so that accounts take
+ * turns.
+ */
 const SWEEP_LIMIT = { min: 100, max: 10_000, minutes: 1 / 3 }
 /** Activities that started within this time, ms, are new and are fetched before older activities. */
 const NEW_WITHIN_MS = 14 * DAY
@@ -154,7 +157,7 @@ function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' 
   return activity.fetchedAt === null ? 'normal' : 'changed'
 }
 
-/** How many uploads a sweep enqueues a check for; the next sweep takes the rest. */
+/** Maximum number of uploads for which a sweep enqueues a check; the next sweep takes the others. */
 const UPLOAD_SWEEP_LIMIT = 1_000
 
 /** Makes the handlers of the jobs for training info and workouts. */
@@ -170,9 +173,9 @@ export function makeTrainingHandlers(
 }
 
 /**
- * Makes the handler of an account's job. It does nothing if the account is gone, and parks the account if its tokens cannot be read. It also
- * tries accounts that need a login, because the last token may still be valid. A refusal is then expected and not thrown, because status,
- * the dashboard and the doctor already show it.
+ * Makes the handler of an account's job. It does nothing if the account is gone, and parks the account if its tokens cannot be read. It
+ * also tries accounts that need a login, because the last token may still be valid. If such an account's token is refused, this throws
+ * nothing, because status, the dashboard and the doctor already show the refusal.
  */
 function ofAccount<P extends { accountId: number }>(
   app: Pick<App, 'store' | 'vault'>,
@@ -192,8 +195,8 @@ function ofAccount<P extends { accountId: number }>(
 }
 
 /**
- * Makes the handler of a job that requests activities, as ofAccount does. It does nothing while a verb has a pass of the account, because
- * both would fetch the same. The next poll and sweep find what is left.
+ * Makes the handler of a job that requests activities, as ofAccount does. The handler does nothing while a verb has a pass of the account,
+ * because both would fetch the same activities. The next poll and sweep find what is left.
  */
 function besidePasses<P extends { accountId: number }>(
   app: Pick<App, 'store' | 'vault'>,
@@ -205,7 +208,7 @@ function besidePasses<P extends { accountId: number }>(
   })
 }
 
-/** What earlier sweeps of this process did, so that a sweep does not repeat it; times in ms since 1970. */
+/** What earlier sweeps of this process did, so that a sweep does not repeat that work; times are in ms since 1970. */
 type Swept = Record<'prunedAt' | 'newestChange', number | undefined> & {
   /** accounts with changes since their form was fitted */
   toFit: Set<number>
@@ -228,7 +231,7 @@ async function prune(app: Pick<App, 'store' | 'mirror'>, swept: Swept): Promise<
 
 /** How often the progress of a long backfill is logged, ms. */
 const PROGRESS_EVERY_MS = MINUTE
-/** The fewest activities for which progress is logged; fewer are fetched within seconds. */
+/** Minimum number of activities for which progress is logged, because fewer activities are fetched within seconds. */
 const PROGRESS_FROM = 20
 
 /** Logs how many activities of each account are left to fetch, at most once a minute. */

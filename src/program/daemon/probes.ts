@@ -15,7 +15,7 @@ import type { Role } from './roles.ts'
 const KEEP_MS = 1 * SECOND
 /** How often a write is tried, ms, because each write takes a transaction number. */
 const WRITE_EVERY_MS = 5 * SECOND
-/** The longest scan of the drop folder, ms; a longer scan counts as stuck. A hundred thousand files on a slow share take minutes. */
+/** Longest scan of the drop folder, ms, that does not count as stuck. A scan of a hundred thousand files on a slow share takes minutes. */
 const LONGEST_WALK_MS = 10 * MINUTE
 /** Timeout of one probe, ms: shorter than that of `musette healthcheck`, so that the answer names the missing part. */
 const TIMEOUT_MS = 3 * SECOND
@@ -55,7 +55,7 @@ export function makeReadiness(
     }
   }, options)
   const counts = makeCachedProbe(() => deps.jobs.counts(), options)
-  // Any answer is fine: the probe looks for threads that hang on a pipe or a dead share.
+  // Ignores errors, because the probe looks only for threads that hang on a pipe or a dead share.
   const files = makeCachedProbe(() => stat(config.dataDir).catch(() => undefined), options)
   return async () => {
     const [found, queue, disk] = await Promise.allSettled([database(), counts(), files()] as const)

@@ -17,9 +17,9 @@ const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [1 * SECOND, 5 * SECOND]
 const ANSWER_WITHIN_MS = 5 * SECOND
 
 /**
- * Waits until the database and Redis answer, as far as the configuration names them: after a machine's start, they start at the same time as
- * musette. The log and `/readyz` say which server is missing. Throws at once what time does not solve, such as a wrong password or a missing
- * database, and the signal's reason if the signal aborts.
+ * Waits until the database and Redis answer, if the configuration names them, because on a machine's start they start at the same time as
+ * musette. The log and `/readyz` say which server is missing. If waiting cannot help, as with a wrong password or a missing database,
+ * throws the error at once. Throws the signal's reason if the signal aborts.
  */
 export async function waitForServers(
   { log }: { log: Logger },
@@ -107,8 +107,8 @@ export function tryRedis(url: string, patience: Patience) {
 
 /**
  * Tries a server once. Returns undefined if it answers, otherwise why it is not up yet: for example no answer within `withinMs`, or a
- * database that refuses writes or has no room for them. Throws what time does not solve, and the signal's reason at once if the signal
- * aborts.
+ * database that refuses writes or has no room for them. Throws an error if waiting cannot help, and the signal's reason at once if the
+ * signal aborts.
  */
 async function tryServer(
   { signal, withinMs }: Patience,

@@ -11,7 +11,7 @@ import type { App } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
 
-/** Files that are due within this time of each other are imported in one scan, ms. */
+/** One scan imports all files that are due within this time, ms. */
 const TOGETHER_MS = 2 * SECOND
 
 /** How long until an unchanged report is written again, ms, to show that the folder is still watched. */
@@ -82,7 +82,7 @@ export async function openWatcher(
 
 type Wait = { action: 'wait'; dueAt?: Date; reason?: string }
 
-/** Remembers when each waiting file is due, and calls `onDue` then, so that files are read neither too early nor too late. */
+/** Remembers when each waiting file is due, and calls `onDue` at that time, so that files are read neither too early nor too late. */
 function openDueUploads(onDue: () => void) {
   const waits = new Map<string, Wait & { dueAt: Date }>()
   let timer: NodeJS.Timeout | undefined

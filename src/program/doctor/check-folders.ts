@@ -47,7 +47,7 @@ async function moveFindings(dir: string, device: number): Promise<Finding[]> {
       findings.push(problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep'))
     }
   }
-  // The try of an event says why no file can be made.
+  // Ignore the error here, because the probe of the events reports why no file can be written.
   const disk = await closeAfter(await openFolder(dir), probeDisk).catch(() => undefined)
   if (!disk || (disk.isExclusive && disk.hasLinks)) return findings
   const traits = `has no dependable hard links${disk.ignoresCase ? ' and ignores case' : ''}`
@@ -71,7 +71,7 @@ function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Fi
   return warning(found, 'export MUSETTE_WATCH_POLLING=true')
 }
 
-/** `refused` is the system's error if it could not watch the folder: ENOSPC if too much is watched already. */
+/** `refused` is the system's error if the folder could not be watched, for example ENOSPC if too many folders are watched already. */
 export type ProbeResult = { noticed: boolean; refused?: unknown }
 
 /** How long to wait for a notice of a change, ms. A local disk reports it within milliseconds, but on a busy machine the watch may take a while to open. */

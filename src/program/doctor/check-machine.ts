@@ -34,7 +34,7 @@ export async function checkConfiguration(context: DoctorContext): Promise<Findin
   return [...problems, ...warnings]
 }
 
-/** Files with a key, a password or sealed tokens; only their owner may read them. */
+/** Matches the files with a key, a password or sealed tokens, which only their owner may read. */
 const SECRETS = /^(secret\.key(\.(new|old)-.*)?|postgres\.(json|pgpass)|tokens-.*\.spool.*)$/
 
 /** Checks that this user can use the data directory and that nobody else can; its owner was checked when the settings were read. */

@@ -18,7 +18,7 @@ import { fetchReadiness, OTHER_PROGRAM } from './fetch-readiness.ts'
 const SKEW_WARNING_MS = 30 * SECOND
 /** The smallest difference that a header of whole seconds can show, ms. */
 const TELLABLE_MS = 2 * SECOND
-/** The difference, ms, with which tokens seem expired, or certificates not yet valid. */
+/** The difference, ms, above which tokens may seem expired, or certificates not yet valid. */
 const SKEW_PROBLEM_MS = 30 * MINUTE
 /** Timeouts that leave time within a check for two more attempts and the pauses before them. */
 const TIMEOUTS = { connectMs: 5 * SECOND, headersMs: 6 * SECOND, totalMs: 6 * SECOND }
@@ -26,7 +26,7 @@ const TIMEOUTS = { connectMs: 5 * SECOND, headersMs: 6 * SECOND, totalMs: 6 * SE
 const signNobodyIn = async (): Promise<never> => {
   throw new Error('the check of the service does not sign in')
 }
-/** Without tokens, because the one requested endpoint needs none. */
+/** A vault without tokens, because the only requested endpoint needs no token. */
 const NO_VAULT: TokenVault = { read: async () => undefined, findEvidence: signNobodyIn, locked: signNobodyIn }
 
 /** Checks that the service answers at each address in use, without a token, and that the clocks agree. */
@@ -92,7 +92,8 @@ function clockFindings(
 ): Finding[] {
   if (!answer.serviceTime)
     return [warning('the service tells no time, so this clock cannot be compared with its')]
-  // A Date header has whole seconds, and was written between request and answer.
+  // A Date header omits the fraction of a second, so add half a second. The service writes it between the request and the answer, so
+  // compare it with the middle of the two.
   const theirs = answer.serviceTime.getTime() + SECOND / 2
   const ours = (answer.requestedAt.getTime() + answeredAt.getTime()) / 2
   const skew = ours - theirs

@@ -32,7 +32,7 @@ export type DoctorContext = DoctorInput &
 /** The input of the checks of settings and tables. */
 export type MirrorContext = Pick<DoctorContext, 'config' | 'mirror'>
 
-/** How long the checks wait for the database, ms: recovery after a crash takes a while; other obstacles are known before that. */
+/** How long the checks wait for the database, ms: recovery after a crash takes a while, and other problems are known earlier. */
 const START_WITHIN_MS = 20 * SECOND
 
 /** Makes the context of the checks; `close` closes the database if a check has opened it. */

@@ -36,7 +36,7 @@ const makeCheck = (name: string, run: Check['run'], ...variables: string[]): Che
   variables,
   run,
 })
-/** A check that adds nothing to the findings of its judges. */
+/** Makes a check that adds nothing to the findings of its judges. */
 const makeListed = (name: string, ...variables: string[]) =>
   makeCheck(name, (context) => findListed(context, name), ...variables)
 
@@ -110,7 +110,7 @@ export async function runCheck(check: Check, context: DoctorContext): Promise<re
   }
 }
 
-/** Fits the command of a finding to where the settings are. In the doctor, a calm finding is a warning. */
+/** Adapts the command of a finding to the place of the settings. In the doctor, a calm finding is a warning. */
 function fitFinding(finding: Finding, config: DoctorContext['config']): Finding {
   const { run = '' } = finding
   const fitted = fitCommand(run, config)

@@ -18,7 +18,10 @@ const readinessSchema = z.object({
 /** Stands for the identity of a database if another program answers. */
 export const OTHER_PROGRAM = 'another program'
 
-/** What a daemon reports about itself; `silent`: the process that listens there and has not answered in time, as far as this user can see. */
+/**
+ * What a daemon reports about itself; `silent` is the process that listens at the address but has not answered in time, if this user can
+ * see the process.
+ */
 type Fetched = Omit<Readiness, 'accounts' | 'server'> & { silent?: Listener | 'unknown' }
 
 /** Fetches from the running daemon of this configuration whether it is ready; a daemon that does not answer is not ready. Throws ConfigError `http_off`. */
@@ -45,7 +48,7 @@ export async function fetchReadiness(config: Config): Promise<Fetched> {
   }
 }
 
-/** Describes who listens at an address and did not answer. It is called another program only if its process was looked at. */
+/** Describes who listens at an address and did not answer. Calls it another program only if its process could be read. */
 function describeSilent(address: string, listener: Listener | undefined): Fetched {
   const late = `${address} did not answer within ${ANSWER_WITHIN_MS / SECOND} s`
   if (!listener) return { ready: false, parts: { daemon: late }, silent: 'unknown' }

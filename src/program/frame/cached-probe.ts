@@ -2,9 +2,9 @@ import { TransientError } from '../../kit/errors.ts'
 import { SECOND, within } from '../../kit/time.ts'
 
 /**
- * Makes a cached probe for any number of callers. At most one run is in progress, and its result is reused for `keepMs`, which may depend on
- * the result. Errors are cached too, so that callers do not make an outage worse. A caller gets TransientError `no_answer` after
- * `timeoutMs`; the run continues, and a later caller may get its result.
+ * Makes a cached probe for any number of callers. At most one run is in progress, and its result is reused for `keepMs`, which may depend
+ * on the result. Errors are cached too, so that callers do not make an outage worse. A caller gets TransientError `no_answer` after
+ * `timeoutMs`; the run continues, and a later caller may get the run's result.
  */
 export function makeCachedProbe<T>(
   probe: () => Promise<T>,

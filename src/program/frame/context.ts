@@ -24,7 +24,7 @@ import type { SettingsGroup } from '../config/define-settings.ts'
 import type { FactsApp } from './findings/facts.ts'
 import { escapeControls } from './output.ts'
 
-/** Signals within this time count as one press of Ctrl-C, ms: npm and npx forward the signal, so that it arrives twice. */
+/** Signals within this time, ms, count as one press of Ctrl-C, because npm and npx forward the signal, so it arrives twice. */
 const SAME_PRESS_MS = 500
 
 /** How long a stop may take, ms: longer than a token request, which is never cancelled. The next run repairs unfinished work, as after a crash. */
@@ -38,7 +38,7 @@ export type RunningDaemon = { app: App; url: string | undefined; close(): Promis
 /** What every verb gets: configuration, log, output, and the signal that aborts at SIGINT or SIGTERM. */
 export type Context = {
   config: Config
-  /** where the configuration comes from; it has problems only for verbs with `takesProblems` */
+  /** where the configuration comes from; the settings have problems only for verbs with `takesProblems` */
   settings: Settings
   log: Logger
   signal: AbortSignal
@@ -195,7 +195,10 @@ function codeFor(error: MusetteError): number {
   return EXIT.unexpected
 }
 
-/** Parks the accounts whose tokens cannot be read, so that the report shows them. If the key is wrong or lost, notes that and returns the sentence. */
+/**
+ * Parks the accounts whose tokens cannot be read, so that the report shows them. If the key is wrong or lost, prints a sentence that says
+ * so, and returns it.
+ */
 export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
   app: Pick<LocalApp, 'vault'>,

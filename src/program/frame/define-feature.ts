@@ -20,11 +20,11 @@ export type Feature = WorkoutsFeature &
   Readonly<{
     /** the name of the feature's folder */
     name: string
-    /** the feature's verbs; the help prints them after the core verb `after` */
+    /** the feature's verbs; the help lists these verbs after the core verb `after` */
     verbs?: { after: string; all: readonly Verb[] }
     /** the feature's settings that core verbs read, by verb */
     settingsOf?: Readonly<Record<string, readonly string[]>>
-    /** the feature's settings; loaded when the configuration is read, because the help does not need their checks */
+    /** the feature's settings; loaded only when the configuration is read, because the help does not need the checks of settings */
     settings?: () => Promise<SettingsGroup>
     /** the feature's state, for doctor, status, pages, heartbeat and messages */
     state?: () => Promise<FeatureState>
@@ -37,8 +37,8 @@ export type Feature = WorkoutsFeature &
     /** the address from which the feature's pages load pictures; the browser is allowed to load from its host */
     pictures?: (config: Config) => Promise<string | undefined>
     /**
-     * the formats of the feature's download routes, to which pages link: an activity at `/activities/<id>/download?format=`, a saved workout
-     * at `/workouts/<account>.<format>?path=`
+     * the formats that the feature's routes offer for download. Pages link to `/activities/<id>/download?format=` for an activity, and to
+     * `/workouts/<account>.<format>?path=` for a saved workout.
      */
     downloads?: Readonly<Partial<Record<'activity' | 'workout', readonly string[]>>>
     /** adds the feature's routes to the web server when the server opens */
@@ -51,7 +51,7 @@ export type Feature = WorkoutsFeature &
 type WorkerDaemon = Readonly<{ app: App & FactsApp; jobs: Pick<Jobs, 'enqueue'>; startedAt: Date }>
 
 type FeatureJob = Readonly<{
-  /** attempts before the job is dead; see ATTEMPTS in core/jobs */
+  /** attempts before the job counts as failed for good; see ATTEMPTS in core/jobs */
   attempts?: number
   /** whether the job also runs at each start of a daemon */
   atStart?: true

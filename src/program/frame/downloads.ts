@@ -4,7 +4,7 @@ import { makeFileStem } from '../../kit/folders/file-name.ts'
 /** Schema of a row's key in a query or a path, up to Postgres's largest integer. */
 export const KEY = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
 
-/** The text of another person or program from which the name of a download is made. */
+/** The text, from another person or program, from which the name of a download is made. */
 type DownloadName = { name: string | null; fallback: string; format: string }
 
 export function sendFile(

@@ -16,10 +16,12 @@ export type Reading<Name extends string = string> = Readonly<{
   values: Readonly<Partial<Record<Name, GaugeValue>>>
 }>
 
-/** A Date is shown as the seconds since it, `until` as the seconds until it, at the time of the scrape; null prints no line. */
+/**
+ * A Date is shown as the seconds from that time to the scrape, `until` as the seconds from the scrape to that time; null prints no line.
+ */
 export type GaugeValue = number | boolean | Date | Readonly<{ until: Date | null }> | null
 
-/** Makes gauges; `read` can return only values that have a help text. */
+/** Makes gauges; the compiler allows `read` to return only gauges that have a help text. */
 export function defineGauges<const H extends Helps>(
   gauges: Readonly<{
     helps: H

@@ -5,7 +5,7 @@ import { nameControls } from '../../kit/text.ts'
 type Column = { name: string; numeric: boolean }
 
 const GAP = '  '
-/** The smallest width of a narrowed column, in terminal columns. */
+/** Minimum width of a narrowed column, in terminal columns. */
 const NARROWEST = 3
 
 /** Prints rows as a table under the column names, with numbers aligned to the right; NULL is an empty cell. */
@@ -22,10 +22,10 @@ export function printTable(context: { print(line: string): void }, rows: Readonl
 }
 
 /**
- * Makes a table layout from the first rows. If a later cell is wider than its column, the next cells of its line move right until their
- * padding makes up for it. With `limit`, in terminal columns, the widest columns are narrowed until a line fits, and the cells of longer
- * lines are cut. Returns `width`, the width of a line before narrowing; `heading`, the names and the rule below them; and `line`, which
- * formats the cells of a row.
+ * Makes a table layout from the first rows. If a later cell is wider than its column, the next cells of the line move right until their
+ * padding absorbs the difference. With `limit`, in terminal columns, the widest columns are narrowed until a line fits, and the cells of
+ * longer lines are cut. Returns `width`, the width of a line before narrowing; `heading`, the names and the rule below them; and `line`,
+ * which formats the cells of a row.
  */
 export function makeLayout(
   columns: readonly Column[],

@@ -18,14 +18,14 @@ const PLAIN_EVERY_MS = 5 * SECOND
 const REDRAW_EVERY_MS = 100
 /** The width assumed for a terminal that does not report its width, in columns. */
 const USUAL_COLUMNS = 80
-/** The shortest bar, in columns; a shorter bar shows too little and is left out. */
+/** Minimum length of the bar, in columns; a shorter bar would show too little and is left out. */
 const SHORTEST_BAR = 10
 const LONGEST_BAR = 40
 const CLEAR_LINE = '\r\x1b[2K'
 
 /**
  * Makes a progress line with rate and remaining time. On a terminal the line is redrawn in place; elsewhere a plain line is written every
- * five seconds. It handles no keys and no signals, so Ctrl-C stops the work in order.
+ * five seconds. The progress line handles no keys and no signals, so Ctrl-C stops the work in order.
  */
 export function makeProgressLine(
   context: Pick<Context, 'terminal' | 'note'>,

@@ -3,9 +3,9 @@ import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '.
 import { EXIT, exitFor } from './context.ts'
 
 /**
- * Ends the process if any verb cannot write to standard output. If the reader has gone away (`musette status | head`), exits 0 without a
- * message. Otherwise prints one sentence and exits with the code for an unwritable file. What standard error cannot take is lost, and the
- * work goes on.
+ * Ends the process if a verb cannot write to standard output. If the reader has closed the pipe (`musette status | head`), exits 0 without
+ * a message. Otherwise prints one sentence and exits with the code for an unwritable file. A failed write to standard error is ignored, so
+ * the work continues.
  */
 export function guardStandardStreams(): void {
   const { stdout, stderr } = process

@@ -50,12 +50,12 @@ type Group = { name: string; description: string }
 type Opened = { nothing: { close(): Promise<void> }; reading: LocalApp; database: LocalApp; app: App }
 type Needs = keyof Opened
 
-/** The longest pause that a verb accepts if the service asks for one, ms, because a person waits; a pass accepts any pause. */
+/** The longest pause, ms, that a verb accepts if the service asks for a pause, because a person waits. A pass accepts any pause. */
 export const LONGEST_PAUSE_MS = 60_000
 
 /**
- * How each verb opens what it needs. `reading` writes nothing, so it works on a standby; `app` can also send requests to the service. It
- * keeps no pause after a failure, because a person waits.
+ * How each verb opens what it needs. `reading` writes nothing, so it works on a standby; `app` can also send requests to the service. `app`
+ * makes no pause after a failure, because a person waits.
  */
 const OPEN: { [D in Needs]: (context: Context, isPass: boolean) => Promise<Opened[D]> } = {
   nothing: async () => ({ close: async () => undefined }),
@@ -76,7 +76,7 @@ const OPEN: { [D in Needs]: (context: Context, isPass: boolean) => Promise<Opene
 /** What a verb works with: the context, the app that it needs, and the time since it began. */
 export type Tools<D extends Needs> = Context & {
   app: Opened[D]
-  /** begins a progress line, which ends with the verb */
+  /** begins a progress line, which ends when the verb ends */
   beginProgress(what: string): ProgressLine
   /** returns the time since the verb began, ms */
   took(): number
@@ -118,9 +118,9 @@ type Definition<N extends string, O extends Options, D extends Needs, B> = VerbO
   isDefault?: boolean
   /** opened before the work and closed after it */
   needs: D
-  /** whether the verb works for seconds and ends, so that V8 compiles less */
+  /** whether the verb only works for seconds, so that V8 should compile less */
   isPass?: boolean
-  /** checks the usage or reads named files before anything is opened; `run` gets its result */
+  /** checks the usage or reads named files before anything is opened; `run` gets the result */
   before?(context: Context, typed: Typed<N, O>): B | Promise<B>
   /** resolves to the exit code, or undefined for 0 */
   run(tools: Tools<D>, input: Input<N, O, D>, prepared: B): Promise<number | undefined>

@@ -8,7 +8,7 @@ type WorkoutSet = SavedWorkout['sets'][number]
 /** A set or a part of it: `count` repetitions of the work, each followed by the rest if there is one. */
 export type Repeated = { count: number; work: Step; rest: Step | undefined }
 
-/** The most steps of a workout: more than any trainer's program reads. */
+/** Maximum number of steps of a workout: more than any trainer's program reads. */
 const MAX_STEPS = 10_000
 const LONGEST_S = 7 * 86_400
 const MAX_WATTS = 10_000

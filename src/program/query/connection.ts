@@ -37,7 +37,8 @@ const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'
  */
 export async function openGuardedConnection(options: ConnectionOptions) {
   const ms = options.statementTimeoutMs
-  // These limits override the URL. The second ends the transaction of a process that was stopped in the middle.
+  // These limits override the limits of the URL. The second limit ends the transaction of a process that was stopped during the
+  // transaction.
   const limits = ms
     ? `; SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${2 * ms}`
     : ''
@@ -99,7 +100,7 @@ async function connect(options: ConnectionOptions): Promise<pg.Client> {
   }
 }
 
-// Statements, not startup options, because startup options would replace the URL's `options`, and poolers refuse them.
+// Sets these by statements, because startup options would replace the URL's `options`, and poolers refuse startup options.
 function settingsOf(pairs: string): string {
   return `SET search_path = training;
     SELECT set_config(name, value, false) FROM (VALUES ${pairs}) AS ours (name, value)

@@ -19,7 +19,7 @@ const MARKS = {
 const IS_READER = `r.rolname ~ '^musette_(reader|one_account)$' or coalesce(shobj_description(r.oid, 'pg_authid'), '') ~ '^Reads schema training, .*; made by musette$'`
 /** The number of hash rounds that Postgres itself uses. */
 const SCRAM_ROUNDS = 4096
-/** The most connections of one login; the embedded server allows 60. Grafana and Metabase keep a few each. */
+/** Maximum number of connections of one login. The embedded server allows 60; Grafana and Metabase each keep a few connections open. */
 const CONNECTIONS = { analysts: 10, assistants: 20, people: 20, pages: 40 } as const
 /** Disk space for sorts and hashes of one session. Only a superuser can set this limit, and a session cannot change it. */
 const TEMP_FILES = '1GB'
@@ -33,7 +33,7 @@ type ReaderLogin = {
   /** assistants: statements written by way of a language model; people: for musette sql; pages: musette's own; undefined: analysts */
   readers?: keyof typeof MARKS
   password: string
-  /** what a server has stored for the password; used instead of the password */
+  /** the verifier that a server has stored for the password; used instead of the password */
   verifier?: string
   /** ms; undefined: 5 minutes */
   statementTimeoutMs: number | undefined
@@ -42,10 +42,10 @@ type ReaderLogin = {
 }
 
 /**
- * Creates a login that reads schema `training` and nothing else, or gives an existing login this password and these settings. It has at most
- * ten connections, twenty for assistants; the two timeouts are defaults that a session may change. Revokes temporary tables, advisory locks
- * and large objects as far as the user may (see `findOpenRights`). The statement contains a SCRAM verifier, not the password, because the
- * server may log statements. Throws ConfigError `reader_name_taken` if another role has this name.
+ * Creates a login that reads schema `training` and nothing else, or gives an existing login this password and these settings. The login has
+ * at most ten connections, for assistants twenty; the two timeouts are defaults that a session may change. Revokes temporary tables,
+ * advisory locks and large objects as far as the user may (see `findOpenRights`). The statement contains a SCRAM verifier, not the
+ * password, because the server may log statements. Throws ConfigError `reader_name_taken` if another role has this name.
  */
 export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<void> {
   const run = (statement: string) => tx.client.query(statement)
@@ -109,7 +109,7 @@ export async function renewReaderLogins(tx: Tx, { wholeServer }: { wholeServer: 
   await revokeFromPublic(tx, { readers: IS_READER, wholeServer })
 }
 
-/** Sets a login's defaults and resets its other settings; does nothing if they are right. */
+/** Sets a login's defaults and resets its other settings; does nothing if the settings are right. */
 async function setLogin(
   tx: Tx,
   login: Pick<ReaderLogin, 'name' | 'statementTimeoutMs'> & { readers: keyof typeof MARKS },

@@ -8,7 +8,7 @@ type Options = Omit<ConnectionOptions, 'connectionString'>
 type Found = { url: string; place: ReadingPlace }
 export type ReadingSession = Awaited<ReturnType<ReturnType<typeof makeReadingSessions>['open']>>
 
-/** A pooler's answer to a login that it does not know. */
+/** The SQLSTATE with which a pooler refuses a login that it does not know. */
 const PROTOCOL_VIOLATION = '08P01'
 /** A server that accepts only reads may be read by its owner. */
 const READ_ONLY: ReadonlySet<string> = new Set(['database_read_only', 'database_standby'])
@@ -59,7 +59,7 @@ export function makeReadingSessions(deps: ReadingDeps) {
     ...(await openGuardedConnection({
       ...options,
       connectionString: url,
-      // A URL that a person sets may lead to a pooler with its own user.
+      // A URL that a person sets may lead to a pooler, which signs in to the server as its own user.
       onlyAsUser: url !== place.connectionString && url !== place.readerUrl,
     })),
     /** the URLs of the logins that may end the session on the server */
@@ -111,7 +111,10 @@ async function assertHarmless(
 /** Loads the code that finds and makes logins. A daemon loads it early, because an upgrade may replace its files. */
 export const loadLogins = () => import('./reading-login.ts')
 
-/** Returns the URL of the login. For people, it does not look the login up before connecting and does not load that code, because they wait for one answer. */
+/**
+ * Returns the URL of the login. For people, connects without looking up the login first and without loading the code for that, because a
+ * person waits for one answer.
+ */
 async function findUrl(deps: ReadingDeps, place: ReadingPlace, renew: boolean): Promise<string> {
   const { connectionString } = place
   if (place.readerUrl !== undefined && place.account === undefined) return place.readerUrl

@@ -8,7 +8,7 @@ import { isWithoutLogin, loadLogins, makeLogins } from './reading-session.ts'
 export type VisitorStore = Pick<Store, 'read'>
 type Options = { connectionString: string; account?: string | undefined; maxConnections: number }
 
-/** How long the owner reads before the login is tried again, ms. */
+/** How long the owner reads instead before the login is tried again, ms. */
 const AGAIN_AFTER_MS = 5 * MINUTE
 /** Error codes of a server or pooler that has no connection for a login other than the owner. */
 const FULL = /^database_(?:full|unanswered|pool_small)$/

@@ -41,7 +41,7 @@ export class ResultTooLarge extends Error {
   override readonly name = 'ResultTooLarge'
 }
 
-/** How long after a cancellation the connection is destroyed, ms, because the server does not answer. */
+/** How long after a cancellation without an answer of the server the connection is destroyed, ms. */
 const CANCEL_WITHIN_MS = 15 * SECOND
 
 const { builtins } = pg.types

@@ -26,8 +26,8 @@ declare module 'fastify' {
 }
 
 /**
- * How many wrong tokens of one address are compared and logged; more get 429. Guessing cannot find a token of at least 16 characters: the
- * limit only keeps the log short, at most 43,200 lines a day per address.
+ * Maximum number of wrong tokens from one address that are compared and logged; further attempts get 429. Guessing cannot find a token of
+ * at least 16 characters: the limit only keeps the log short, at most 43,200 lines a day per address.
  */
 const WRONG_TOKENS = { max: 5, timeWindow: 10 * SECOND }
 /** A browser sends a cookie to every port of a host, so the cookie's name ends with the port of the page. */
@@ -44,7 +44,10 @@ type Verdict =
 
 export type Auth = Awaited<ReturnType<typeof registerAuth>>
 
-/** Makes the only part that knows the token, and registers the plugins for cookies (for paths below `root`) and rate limits. */
+/**
+ * Makes the part that checks requests, the only part that knows the token, and registers the plugins for cookies (for paths below `root`)
+ * and rate limits.
+ */
 export async function registerAuth(
   server: FastifyInstance,
   deps: { log: Logger; endedSessions: EndedSessions },
@@ -87,7 +90,7 @@ export async function registerAuth(
       reply.setCookie(cookieName(request), value, { ...cookieOptions(request, root), maxAge: maxAgeS })
       return sessions.keyOf(value)
     },
-    /** Ends the request's session permanently and removes its cookie. */
+    /** Ends the request's session permanently and removes the session's cookie. */
     async endSession(request: FastifyRequest, reply: FastifyReply) {
       const name = cookieName(request)
       const session = request.cookies[name]
@@ -147,7 +150,7 @@ function cookieName({ headers: { origin = '' } }: FastifyRequest): string {
   return SESSION_COOKIE + (URL.canParse(origin) ? new URL(origin).port : '')
 }
 
-/** `lax`: a link from another site keeps the session. `secure` depends on the page's address, as the name does. */
+/** `lax`, so that a link from another site keeps the session. `secure` depends on the page's address, as the cookie's name does. */
 function cookieOptions({ headers }: FastifyRequest, root: string) {
   const secure = headers.origin?.startsWith('https://') ?? false
   return { path: root || '/', httpOnly: true, sameSite: 'lax', secure } as const

@@ -7,11 +7,11 @@ export type Readiness = {
   ready: boolean
   /** `ok` or the reason, without account names, because anybody may read it */
   parts: Record<string, string>
-  /** identifies the database, and so its daemon; undefined if it cannot be read */
+  /** identifies the database, and so its daemon; undefined if the database cannot be read */
   identity?: string | undefined
-  /** address and port of the server that the database is on now */
+  /** address and port of the server on which the database is now */
   server?: string | undefined
-  /** by account: the last poll, or that the account needs a login */
+  /** by account: the time of the last poll, or that the account needs a login */
   accounts: Record<string, string>
 }
 
@@ -27,8 +27,8 @@ export function registerHealth(server: FastifyInstance, deps: { readiness: () =>
 }
 
 /**
- * Opens a placeholder web server while the daemon waits for a database or Redis: it answers `/healthz`, `/readyz` (`parts` names the servers
- * that are not up), and 503 for everything else. Throws ConfigError `http_cannot_listen`.
+ * Opens a placeholder web server while the daemon waits for a database or Redis. The server answers `/healthz` and `/readyz` (whose `parts`
+ * name the servers that are not up); every other path gets 503. Throws ConfigError `http_cannot_listen`.
  */
 export async function openWaitingWeb(
   deps: { parts: () => Record<string, string> },

@@ -3,13 +3,16 @@ import type { FastifyInstance } from 'fastify'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 
-/** Time limit of a whole request, ms, except for files, because a slow sender occupies a connection. */
+/** Time limit of a whole request, ms, because a slow sender occupies a connection; file uploads have a longer limit. */
 export const REQUEST_MS = 10 * SECOND
 
-/** Time limit of a file upload, ms: 200 MiB over a slow line. */
+/** Time limit of a file upload, ms: enough for 200 MiB over a slow line. */
 export const MAX_UPLOAD_MS = 60 * MINUTE
 
-/** The most open connections. A browser opens six; the rest of the 1,024 file descriptors is for Postgres, the service and the drop folder. */
+/**
+ * Maximum number of open connections. A browser opens six; Postgres, the service and the drop folder need the rest of the 1,024 file
+ * descriptors.
+ */
 const MAX_CONNECTIONS = 256
 
 /**

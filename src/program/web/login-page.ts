@@ -4,7 +4,7 @@ import { escapeMarkup } from '../../kit/text.ts'
 import type { Auth } from './auth.ts'
 import { contentPolicy } from './security-headers.ts'
 
-/** The largest form, bytes: a token and a path. */
+/** Maximum size of the form, bytes: enough for a token and a path. */
 const FORM_BYTES = 4_096
 
 const STYLE = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:24rem;margin:15vh auto;padding:0 1rem}
@@ -72,7 +72,7 @@ function sendPage(reply: FastifyReply, content: string) {
 <title>musette: sign in</title><style>${STYLE}</style></head><body><main><h1>musette</h1>${content}</main></body></html>`)
 }
 
-/** Renders the form; `next` is the path to open after the login, `problem` is why the last attempt failed. */
+/** Renders the form; `next` is the path to open after the login, `problem` the reason why the last attempt failed. */
 function renderLogin(next: string, root: string, problem?: string): string {
   const alert = problem ? `<p role="alert">${problem}</p>` : ''
   return `${alert}<form method="post" action="${root}/login"><input type="hidden" name="next" value="${escapeMarkup(next)}">
@@ -93,7 +93,7 @@ function renderLogout(next: string, root: string): string {
 <form method="post" action="${root}/logout"><button>Sign out</button></form>`
 }
 
-/** Returns `next` if it is a path of this site, otherwise `/`: a login must not lead to another site. */
+/** Returns `next` if it is a path of this site, otherwise `/`, because a login must not lead to another site. */
 function ownPath(next: unknown): string {
   return typeof next === 'string' && /^\/(?![/\\])[\w/.~%-]*(\?[\w/.~%=&-]*)?$/.test(next) ? next : '/'
 }

@@ -28,7 +28,7 @@ export async function registerSecurityHeaders(
     frameguard: { action: 'deny' },
     // With `no-referrer`, a browser would send `Origin: null` with its own forms. Picture hosts on other sites want to know the referring site.
     referrerPolicy: { policy: hosts.length === 0 ? 'same-origin' : 'strict-origin-when-cross-origin' },
-    // The TLS proxy sets this header: a browser would apply it to every other server of this host.
+    // Leave this header to the TLS proxy, because a browser would apply it to every other server of this host.
     strictTransportSecurity: false,
   })
   server.addHook('onRequest', async (_request, reply) => {

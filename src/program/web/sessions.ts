@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
 import { type Clock, DAY, SECOND } from '../../kit/time.ts'
 
-/** Lifetime of a session, ms: a month avoids weekly logins, and the cookie of a lost phone still expires soon. */
+/** Lifetime of a session, ms: a month, so that nobody signs in every week, and the cookie of a lost phone still expires soon. */
 const LIFE_MS = 30 * DAY
 
 /** Stores the sessions that were signed out, so that a restart does not reopen them. */
@@ -15,9 +15,9 @@ export type EndedSessions = {
 }
 
 /**
- * Makes the browser sessions of one token. A session is its end time and a random id, signed with a key derived from the token. So it
+ * Makes the browser sessions of one token. A session is its end time and a random id, signed with a key derived from the token, so it
  * survives a restart, and only signed-out sessions are stored. The key derivation is slow, so that a stolen cookie does not help to guess
- * the token. If `ended` cannot be read, the last known ended sessions and those of this process count.
+ * the token. If `ended` cannot be read, the last known ended sessions count, and the sessions that this process ended.
  */
 export function makeSessions(deps: { log: Logger; now: Clock; ended: EndedSessions }, token: string) {
   const secret = scryptSync(token, 'musette browser session', 32)

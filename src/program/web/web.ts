@@ -26,8 +26,8 @@ type WebOptions = {
 
 /**
  * Opens the web server: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), the login, and the features' routes. With a
- * token, everything except the two health checks requires it, as a bearer token or a session of `/login`. Without a token, it listens only
- * on loopback; otherwise throws ConfigError `http_token_missing`.
+ * token, everything except the two health checks requires it, as a bearer token or a session of `/login`. Without a token, the server
+ * listens only on loopback; for any other address, throws ConfigError `http_token_missing`.
  */
 export async function openWeb(
   deps: WebDeps,
@@ -44,7 +44,7 @@ export async function openWeb(
     routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: MAX_UPLOAD_MS,
     rewriteUrl: (request) => withoutRoot(request.url ?? '/', root),
-    // Node's defaults are 60 s for headers and a check every 30 s.
+    // Shorter than Node's defaults, which are 60 s for headers and a check every 30 s.
     http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2 },
   })
   limitConnections(server)
@@ -87,7 +87,7 @@ export async function openWeb(
   return listenOn(server, { host, port })
 }
 
-/** Compiles a route's schema at its first request: compiling all schemas takes a tenth of the daemon's start. */
+/** Compiles a route's schema at the route's first request, because compiling all schemas takes a tenth of the daemon's start. */
 const compileAtFirstRequest: BuildCompilerFromPool = (schemas, options) => {
   const build = AjvCompiler()
   return (route) => {

@@ -21,13 +21,13 @@ const tableName = z.string().regex(/^(training|musette)\.\w+$/)
 
 export const manifestSchema = z.object({
   format: z.literal(FORMAT),
-  /** version of musette that made the archive */
+  /** the version of musette that made the archive */
   musette: z.string(),
   /** time of the snapshot */
   made_at: z.iso.datetime(),
   /** the database that was backed up; undefined if its version had no identity yet */
   database: z.object({ identity: z.uuid(), line: z.uuid() }).optional(),
-  /** the database's migrations, each as the time when it was generated, ms since 1970 */
+  /** the database's migrations, each as the time when the migration was generated, ms since 1970 */
   migrations: z.array(z.int()).min(1),
   /** the tables in restore order, with their row counts in the snapshot */
   tables: z.array(
@@ -41,7 +41,7 @@ export const manifestSchema = z.object({
 
 export type Manifest = z.output<typeof manifestSchema>
 
-/** The members that a manifest of every layout has. */
+/** The members that a manifest has in every layout. */
 export const anyManifestSchema = z.object({ format: z.int(), musette: z.string() })
 
 export function countManifestRows({ tables }: Pick<Manifest, 'tables'>): number {

@@ -7,13 +7,12 @@ import { closeAfter } from '../../../kit/release-stack.ts'
 import { openBackup } from '../backup-folder.ts'
 import { mapFileError } from './backup-errors.ts'
 
-/** Bytes per read: large, so that a file of gigabytes needs few reads. */
+/** Bytes per read, large so that a file of several gigabytes needs few reads. */
 const READ_BYTES = 1024 * 1024
 
 /**
- * Runs work that writes a file of mode 0600. The file gets its name once the work succeeds, and replaces an older file or link of that
- * name. With `byHand` (a path that a person typed) it keeps a link and replaces the link's target, and writes into a pipe or device
- * directly.
+ * Runs work that writes a file of mode 0600. Once the work succeeds, the file gets its name and replaces an older file or link of that
+ * name. With `byHand` (a path that a person typed), keeps a link and replaces the link's target, and writes directly into a pipe or device.
  */
 export async function writeTarget<T>(
   path: string,
@@ -37,7 +36,7 @@ export async function writeTarget<T>(
   })
 }
 
-/** Reads a backup in chunks. Accepts only a plain file; with `byHand` also a link or a pipe. Throws ConfigError `backup_file`. */
+/** Reads a backup in chunks. Accepts only a plain file or, with `byHand`, also a link or a pipe. Throws ConfigError `backup_file`. */
 export async function* readBackupFile(path: string, { byHand = false } = {}): AsyncGenerator<Buffer> {
   try {
     const how = { highWaterMark: READ_BYTES }

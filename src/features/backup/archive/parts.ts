@@ -5,9 +5,11 @@ import { PART_BYTES } from './manifest.ts'
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
-/** Maximum number of parts compressed at a time: the size of Node's thread pool. */
+/** Maximum number of parts that are compressed at the same time: the size of Node's thread pool. */
 const AT_ONCE = 4
-/** If level 1 does not shrink a part below this share, the part is stored as is: compressing raw documents again takes long. */
+/**
+ * If level 1 does not shrink a part below this share, the part is stored uncompressed, because compressing raw documents again takes long.
+ */
 const WORTH = 0.9
 const PROBE_BYTES = 64 * 1024
 /** Size of zlib's output chunks, bytes; with Node's 16 kB the threads would mostly wait for the event loop. */
@@ -23,8 +25,8 @@ export function compressParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buf
 }
 
 /**
- * Decompresses parts, several at the same time. If a part is damaged or larger than PART_BYTES, throws the error that `asDamage` makes from
- * the zlib error.
+ * Decompresses parts, several at the same time. If a part is damaged or larger than PART_BYTES, throws the error that `asDamage` makes of
+ * zlib's error.
  */
 export function decompressParts(parts: AsyncIterable<Buffer>, asDamage: (error: unknown) => Error) {
   return mapInOrder(parts, async (part) => {

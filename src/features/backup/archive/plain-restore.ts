@@ -19,11 +19,11 @@ if command -v sha256sum > /dev/null; then sha256sum -c SHA256SUMS > /dev/null; e
 exec psql "$1" --no-psqlrc --quiet --single-transaction --set ON_ERROR_STOP=1 --file restore.sql > /dev/null
 `
 
-/** True for an object that depends on a function of ours, which a plain database does not have. */
+/** True for an object that depends on one of our functions, which a plain database does not have. */
 const NEEDS_OUR_FUNCTION = `EXISTS (SELECT FROM pg_depend d JOIN pg_proc p ON p.oid = d.refobjid
   WHERE d.refclassid = 'pg_proc'::regclass AND d.objid = x.oid AND p.pronamespace::regnamespace::text IN ('training', 'musette'))`
 
-/** The tables ($1, quoted) in order; `name` as given, because regclass would shorten it. */
+/** The tables ($1, quoted) in order. `name` is the text as given, because regclass may leave out the schema. */
 const TABLES = `(SELECT name, name::regclass AS oid, place FROM unnest($1::text[]) WITH ORDINALITY AS given (name, place)) t`
 
 const CREATE = `SELECT 'CREATE TABLE ' || t.name || E' (\\n  ' || string_agg(quote_ident(attname) || ' ' || format_type(atttypid, atttypmod)
@@ -53,14 +53,14 @@ const COMPLETE = `SELECT line FROM (
 
 const LINE_FUNCTIONS = ['begin_line', 'cluster', 'lock_feed']
 
-/** Our functions by name ($1). They begin the plain database's line and are dropped afterwards. */
+/** Our functions by name ($1). The script uses them to begin the plain database's line, and then drops them. */
 const FUNCTIONS = `SELECT pg_get_functiondef(oid) || ';' AS line FROM pg_proc
   WHERE pronamespace = 'musette'::regnamespace AND proname = ANY ($1::text[])`
 
 /**
  * Returns the psql statements that make these tables in a plain Postgres, with column types, keys, checks, indexes and comments. psql must
- * run in the folder of the unpacked archive. Leaves out defaults, triggers, views and whatever needs a function of ours: readers of the
- * rows do not need them.
+ * run in the folder of the unpacked archive. Leaves out defaults, triggers, views and whatever needs a function of ours, because reading
+ * the rows needs none of these.
  */
 export async function findPlainSql(tx: Tx, { tables, sequences, made_at }: Manifest): Promise<string> {
   const names = tables.map(({ name }) => quoteName(name))

@@ -48,7 +48,7 @@ export async function openArchive(source: AsyncIterable<Buffer>) {
       yield ahead.bytes
       await advance()
     }
-    // Even a table without rows has a part.
+    // Every table has at least one part, even a table without rows.
     if (part === 1) throw damaged(`${ahead?.name ?? 'its end'} comes before ${partName(table, part)}`)
   }
   /** Throws MusetteError `backup_damaged` unless all checksums match and the archive ends here. */
@@ -59,11 +59,11 @@ export async function openArchive(source: AsyncIterable<Buffer>) {
   }
   return {
     manifest,
-    /** Reads a table's COPY data in chunks that may end anywhere. Call it for each table in the order of the manifest. */
+    /** Reads a table's COPY data in chunks that may end anywhere. Must be called for each table in the order of the manifest. */
     tableBytes: (table: string) =>
       decompressParts(parts(table), (error) => damaged(`a part of ${table}`, error)),
     verify,
-    /** Reads and verifies the rest of the archive. Call it after rows could not be loaded: it throws if the archive is damaged. */
+    /** Reads and verifies the rest of the archive. Call this after rows could not be loaded, to find out whether the archive is damaged. */
     async verifyRest(signal: AbortSignal) {
       while (ahead && ahead.name !== CHECKSUMS) {
         signal.throwIfAborted()
@@ -79,7 +79,10 @@ function notABackup(): ConfigError {
   return new ConfigError('not_a_backup', message)
 }
 
-/** Reads the manifest. If the manifest has a later layout but contradicts the checksums at the end, the archive is damaged, not newer. */
+/**
+ * Reads the manifest. A damaged manifest may look like a later layout: if the checksums at the archive's end do not match, the archive
+ * counts as damaged, not newer.
+ */
 async function readManifest(entry: Entry, rest: AsyncIterable<Entry>): Promise<Manifest> {
   try {
     return parseManifest(entry.bytes)

@@ -63,7 +63,7 @@ export async function restoreBackup(
 
 const PARTITIONS = `SELECT FROM pg_inherits WHERE inhparent IN (to_regclass('training.samples'), to_regclass('training.fit_records'))`
 
-/** Errors that damage can cause: a backup of an unknown or later version, or rows that Postgres refuses. */
+/** Errors that a damaged archive can cause: a backup of an unknown or later version, or rows that Postgres refuses. */
 const MAY_BE_DAMAGE: ReadonlySet<string> = new Set([
   'backup_newer',
   'backup_unknown',
@@ -91,7 +91,7 @@ async function blameDamage<T>(
   }
 }
 
-/** Loads all tables. Adds a table's bytes to its digest, if it has one. */
+/** Loads all tables. Adds a table's bytes to the table's digest, if there is one. */
 async function loadTables(
   client: pg.ClientBase,
   input: Parameters<typeof restoreBackup>[1] & { log: Logger; digests: ReadonlyMap<string, Hash> },
@@ -105,14 +105,14 @@ async function loadTables(
       : `the table ${name}`
     if (missing !== undefined) throw unknownBackup(musette, missing)
   }
-  // TRUNCATE gives the empty tables new files, so Postgres may write frozen rows, and without WAL unless a replica needs it. New files also
-  // for the sequences, because a rollback does not undo a setval.
+  // TRUNCATE gives the empty tables new files, so Postgres may write frozen rows, and may skip the WAL unless a replica needs it. The
+  // sequences get new files too, because a rollback does not undo a setval.
   await client.query(`TRUNCATE ${tables.map(({ name }) => quoteName(name)).join(', ')} RESTART IDENTITY`)
-  // The rows already contain what the triggers would write.
+  // Disables the triggers, because the rows already contain the values that the triggers would write.
   const enableTriggers = await disableTriggers(client)
   const total = countManifestRows({ tables })
   const store = openStore({ log }, { connectionString, maxConnections: 1 })
-  // A binary COPY buffers 1,000 rows of any size in the server's memory; with a volatile condition it inserts each row at once.
+  // A binary COPY buffers 1,000 rows of any size in the server's memory. With a volatile condition, COPY inserts each row at once.
   const wide = await findWideTables(client)
   const watch = onProgress && (await watchCopy(store, client, { onProgress, total }))
   try {

@@ -5,7 +5,7 @@ export type Entry = { name: string; bytes: Buffer }
 
 const BLOCK = 512
 export const ARCHIVE_END = Buffer.alloc(2 * BLOCK)
-/** Maximum size of an entry, bytes: far more than a part or a manifest has, and small enough for memory. */
+/** Maximum size of an entry, bytes: far larger than a part or a manifest, and small enough for memory. */
 const LARGEST = 64 * 1024 * 1024
 const NAME_BYTES = 100
 

@@ -2,7 +2,7 @@ import type { Store, Tx } from '../../../core/store/store.ts'
 import { startWork } from '../../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../../kit/time.ts'
 
-/** How many of the rows are copied. */
+/** The number of copied rows, and of all rows. */
 export type CopyProgress = { done: number; total: number }
 
 const LOOK_EVERY_MS = SECOND / 2
@@ -11,8 +11,8 @@ const COPIED = 'SELECT tuples_processed::float8 AS rows FROM pg_stat_progress_co
 export type CopyWatch = Awaited<ReturnType<typeof watchCopy>>
 
 /**
- * Watches a client's COPY over another connection (`pg_stat_progress_copy`). Reports at the beginning, every half second, and at the end of
- * each table. Ignores a failed query of the progress.
+ * Watches a client's COPY over a second connection (`pg_stat_progress_copy`). Reports at the beginning, every half second, and at the end
+ * of each table. Ignores a failed query of the progress.
  */
 export async function watchCopy(
   store: Pick<Store, 'read'>,
@@ -46,7 +46,7 @@ export async function watchCopy(
       copied += rows
       show(copied)
     },
-    /** Ends the watch; always call it. */
+    /** Ends the watch. Must always be called. */
     stop: watching.close,
   }
 }

@@ -17,7 +17,7 @@ const MADE_ELSEWHERE = [
 
 /**
  * Finds the foreign objects in our schemas, each with a readable name: `table training.mine`, `index training.mine`, `grant SELECT on
- * training.activities to grafana`. Does not list the parts of a foreign table.
+ * training.activities to grafana`. Does not list a foreign table's own indexes, grants and other parts.
  */
 export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): Promise<string[]> {
   const known = new Map(tables.map(({ name, columns }) => [name, columns]))
@@ -74,8 +74,8 @@ async function readOwnObjects(): Promise<{ names: Set<string>; comments: Set<str
 }
 
 /**
- * Selects the objects in our schemas and on our tables ($1), each with its name as in `readOwnObjects`, or with its comment. An object with
- * neither is foreign: extensions, publications, and grants to anyone but the readers.
+ * Selects the objects in our schemas and on our tables ($1), each with its name as in `readOwnObjects`, or with its comment. An object that
+ * has neither is foreign: an extension, a publication, or a grant to anyone but the readers.
  */
 const OBJECTS = `
   WITH schemas AS (SELECT oid, nspname, nspowner, nspacl FROM pg_namespace WHERE nspname IN ('training', 'musette')),

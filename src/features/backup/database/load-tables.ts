@@ -2,7 +2,9 @@ import pg from 'pg'
 import { ConfigError, MusetteError } from '../../../kit/errors.ts'
 import { findColumns, quoteName, type SequenceState } from './tables.ts'
 
-/** Tables that may have rows without any account, because the migrations and a daemon fill them; a restore may discard these rows. */
+/**
+ * Tables that may have rows even if there is no account, because the migrations and a daemon fill them. A restore may discard these rows.
+ */
 const WRITTEN_WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
   'musette.locks',
   'training.database',
@@ -12,7 +14,7 @@ const WRITTEN_WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
 
 /**
  * Locks every table exclusively. Throws ConfigError `restore_not_empty` if a table has rows other than those that a daemon writes without
- * an account. Call it first in a restore's transaction. A database without tables counts as empty.
+ * an account. Must be the first step of a restore's transaction. A database without tables counts as empty.
  */
 export async function lockEmptyTables(client: pg.ClientBase): Promise<void> {
   const names = await findTableNames(client)
@@ -100,7 +102,7 @@ export function makeBeginLine(madeAt: string): string {
   return `SELECT musette.begin_line('backup', ${about})`
 }
 
-/** Gathers the planner's statistics of every table and summarizes the BRIN indexes; COPY does neither. */
+/** Gathers the planner's statistics of every table and summarizes the BRIN indexes, because COPY does neither. */
 export async function analyzeTables(client: pg.ClientBase): Promise<void> {
   await client.query(
     `SELECT brin_summarize_new_values(i.indexrelid) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid

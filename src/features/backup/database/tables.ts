@@ -4,10 +4,10 @@ import pg from 'pg'
 import * as schema from '../../../core/store/schema/index.ts'
 import type { Tx } from '../../../core/store/store.ts'
 
-/** A table as `schema.name`, with its columns except those that Postgres computes. */
+/** A table as `schema.name`, with its columns except the generated columns, which Postgres computes. */
 export type BackupTable = { name: string; columns: string[] }
 
-/** The sequence of an identity column; its value is text, because it may exceed a number. */
+/** The sequence of an identity column. Its value is text, because the value may be too large for a JavaScript number. */
 export type SequenceState = { name: string; last_value: string; is_called: boolean }
 
 /** Returns every table of this version, each after the tables that its foreign keys refer to. */
@@ -78,7 +78,7 @@ export async function findColumns(client: pg.ClientBase): Promise<Map<string, st
   return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
 
-/** Finds the tables that may have large rows: those with a jsonb or bytea column. */
+/** Finds the tables that may have large rows: the tables with a jsonb or bytea column. */
 export async function findWideTables(client: pg.ClientBase): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT DISTINCT n.nspname || '.' || c.relname AS name

@@ -7,7 +7,7 @@ import { HOUR } from '../../../kit/time.ts'
 
 /** Prefix of a temporary database's name; the time of its creation and a random part follow. */
 const PREFIX = 'musette_verify_'
-/** Age after which an unused temporary database counts as left by a killed process. A younger one may be about to be used. */
+/** Age, ms, after which an unused temporary database counts as left by a killed process. A younger database may be about to be used. */
 const LEFT_AFTER_MS = HOUR
 const PERMISSION_DENIED = '42501'
 
@@ -27,7 +27,7 @@ export async function withTemporaryDatabase<T>(connectionString: string, work: (
     url.pathname = `/${name}`
     return await work(url.href)
   } finally {
-    // On another connection, because the work may take hours.
+    // Drop the database over a new connection, because the work may take hours.
     await onServer(connectionString, (client) =>
       client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
     ).catch(() => undefined)

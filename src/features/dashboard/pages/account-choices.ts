@@ -3,7 +3,7 @@ import { commandFor } from '../../../kit/errors.ts'
 import { MAX_ACCOUNTS } from '../shared/sent.ts'
 import { rowsOf } from './rows-of.ts'
 
-/** Finds the accounts to choose from on a page: the oldest ones, and the shown one. */
+/** Finds the accounts to choose from on a page: the oldest accounts, and the shown account. */
 export async function findAccountChoices(tx: Tx, shown = 0) {
   return rowsOf<{ account_id: number; account: string }>(tx)`
      select account_id, name as account from training.accounts
@@ -11,7 +11,10 @@ export async function findAccountChoices(tx: Tx, shown = 0) {
      order by account_id`
 }
 
-/** Chooses the account of a page, by default the first. `shown` is undefined if there is no account yet; returns undefined if `accountId` does not exist. */
+/**
+ * Chooses the account of a page, by default the first account. Returns undefined if `accountId` does not exist; in the result, `shown` is
+ * undefined if there is no account yet.
+ */
 export async function chooseAccount(tx: Tx, accountId?: number) {
   const accounts = await findAccountChoices(tx, accountId)
   const shown = accounts.find(({ account_id: id }) => id === (accountId ?? id))
@@ -35,7 +38,7 @@ export async function chooseSport(
     /** the account of the page; null if there is no account yet */
     account_id: shown?.account_id ?? null,
     sync_command: commandFor('sync', shown?.account ?? 'default'),
-    /** number of activities, and of activities not fetched yet */
+    /** number of activities, and number of activities that are not fetched yet */
     count: { all: sum('all'), to_fetch: sum('to_fetch') },
     /** the account's sports, most frequent first */
     sports: counts.map((count) => count.sport),

@@ -9,7 +9,10 @@ type FitnessNow = Record<'weight_kg' | 'ftp' | 'ltp' | 'hie_kj' | 'pp' | 'tl_tot
   recommended_xss: number | null
 }
 
-/** Finds an account's fitness from its newest training info (service document, endpoint 3); undefined if there is none yet. */
+/**
+ * Finds an account's fitness from its newest training info (service document, endpoint 3); undefined if the account has no training info
+ * yet.
+ */
 export async function findFitnessNow(tx: Tx, accountId: number): Promise<FitnessNow | undefined> {
   const [row] = await rowsOf<FitnessNow>(tx)`
      select last_seen_at as seen_at, status, weight_kg, ftp, ltp, hie as hie_kj, pp, tl_total,
@@ -18,10 +21,13 @@ export async function findFitnessNow(tx: Tx, accountId: number): Promise<Fitness
   return row
 }
 
-/** The form at this moment, derived from the last activity, see the view form_today. If it is unknown, the numbers are null and `reason` says why. */
+/**
+ * The form at this moment, derived from the last activity, see the view form_today. If the form is unknown, the numbers are null and
+ * `reason` says why.
+ */
 type FormToday = Record<'form' | 'training_load' | 'recovery_load', number | null> & { reason: string | null }
 
-/** Finds an account's current form; undefined if no activity has loads. */
+/** Finds an account's current form; undefined if no activity has a load. */
 export async function findFormToday(tx: Tx, accountId: number): Promise<FormToday | undefined> {
   const [row] = await rowsOf<FormToday>(tx)`
      select form, tl_total as training_load, rl_total as recovery_load,

@@ -14,13 +14,13 @@ export type PagesApp = Pick<WebParts['app'], 'config'> & {
   /** reads as the database's owner, for findings and for writes */
   owner: WebParts['app']
   queues: readonly JobQueue[]
-  /** the formats to link to, see the frame's Feature */
+  /** the formats that pages link to, see `downloads` of Feature */
   downloads: Readonly<Record<'activity' | 'workout', readonly string[]>>
 }
 
 /**
- * A page. Its contents are `text`, or come from the script in `folder` and its routes below `/api/`. The frame contains no untrusted text, so
- * nothing is escaped.
+ * A page. The content is `text`, or comes from the script in `folder` and the page's routes below `/api/`. The frame contains no untrusted
+ * text, so nothing is escaped.
  */
 export type Page = {
   title: string
@@ -30,12 +30,12 @@ export type Page = {
   register?: (scope: FastifyInstance, app: PagesApp) => void
 }
 
-/** The pages of the menu in order, and whether it has a sign-out button. `root` is the path prefix of all pages. */
+/** The pages of the menu in order, and whether the menu has a sign-out button. `root` is the path prefix of all pages. */
 export type Menu = { pages: readonly Page[]; root: string; signOut: boolean }
 
 /**
- * Renders the frame of a page: header, skip link, navigation, and the elements that the script fills. The browser prefetches `data`, paths
- * below the root, while it loads the script.
+ * Renders the frame of a page: header, skip link, navigation, and the elements that the script fills. While the browser loads the script,
+ * it also prefetches the paths in `data`, which are below the root.
  */
 export function renderPage(page: Page, menu: Menu, data: readonly string[] = []): string {
   const { root } = menu

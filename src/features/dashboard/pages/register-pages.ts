@@ -54,7 +54,7 @@ export async function registerPages(
   await server.register(
     async (scope) => {
       scope.setErrorHandler((error, _request, reply) => {
-        // Handles errors that pass or that a person can fix; the server handles the others.
+        // Handles temporary errors and errors that a person can fix; the server handles the others.
         if (!(error instanceof TransientError || error instanceof ConfigError)) throw error
         return reply.code(503).send({ error: errorLine(error) })
       })
@@ -101,11 +101,14 @@ async function registerFrames(scope: FastifyInstance, app: PagesApp, menu: Menu)
     const samples = facts && samplesPathOf(facts)
     return sendPage(reply, ACTIVITY, menu, [`/api/activities/${activityId}`, ...(samples ? [samples] : [])])
   })
-  // Old bookmarks point to the queues' former page.
+  // Old bookmarks point to `/queues`, the former page of the queues.
   scope.get('/queues', async (_request, reply) => reply.redirect('/runs#queues', 301))
 }
 
-/** Finds an activity; undefined if it does not exist, null if the database is unreachable, which the page then reports while it waits. */
+/**
+ * Finds an activity; undefined if the activity does not exist, null if the database is unreachable. In that case the page reports the
+ * problem while it waits.
+ */
 async function findFacts(app: PagesApp, activityId: number) {
   if (activityId < 1 || activityId > MAX_ID) return undefined
   try {

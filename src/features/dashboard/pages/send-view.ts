@@ -4,13 +4,13 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 
-/** How long a response is cached, ms, so that several open pages cost the database as much as one. */
+/** How long a response is cached, ms, so that several open pages cause no more database queries than one page. */
 export const KEEP_MS = 1_000
 
 const compress = promisify(gzip)
 /** Minimum length of a response to compress, bytes. */
 const MIN_COMPRESSED = 1_000
-/** gzip level: the default, 6, takes three times as long and saves only a tenth. */
+/** gzip level. The default, 6, takes three times as long and makes the response only a tenth smaller. */
 const LEVEL = 3
 const TAKES_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/
 

@@ -3,7 +3,7 @@ import { Link, Select } from './parts.tsx'
 import { MAX_ACCOUNTS } from './sent.ts'
 
 type Choice = {
-  /** the page whose account is chosen */
+  /** the path of the page whose account is chosen */
   path: string
   accounts: readonly { account_id: number; account: string }[]
   shown: number | null
@@ -14,7 +14,10 @@ export function readAccount(): string | undefined {
   return new URLSearchParams(location.search).get('account')?.match(/^\d{1,9}$/)?.[0]
 }
 
-/** The choice of an account; among many accounts, by its account_id in `training.accounts`. Nothing for a single account. */
+/**
+ * The choice of an account; if there are many accounts, a field for the account's account_id in `training.accounts`. Nothing if there is
+ * only one account.
+ */
 export function AccountChoice({ path, accounts, shown }: Choice) {
   if (accounts.length < 2) return null
   return (

@@ -12,8 +12,8 @@ export function formatQuery(values: Values): string {
 }
 
 /**
- * Returns the values of these keys in the page's URL, and a function that changes the URL; with `step`, it adds an entry to the browser's
- * history. The same URL gives the same object.
+ * Returns the values of these keys in the page's URL, and a function that changes the URL. With `step`, the function adds an entry to the
+ * browser's history. The same URL always gives the same object.
  */
 export function useAddress<Key extends string>(keys: readonly Key[]) {
   const [values, setValues] = useState(() => readQuery(keys))

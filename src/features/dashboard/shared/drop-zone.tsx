@@ -17,7 +17,7 @@ type Item = Result & { file: File; account: string }
 const MAX_BYTES = 200 * 1_024 * 1_024
 const DROPPABLE = /\.(?:fit|fit\.gz|zip)$/i
 const FOLLOW_EVERY_MS = 2_000
-/** Pause before a file is sent again, ms. */
+/** Pause before a file is sent again if the daemon is busy, ms. */
 const PAUSE_MS = 5_000
 const MAX_ATTEMPTS = 11
 /** Maximum number of content ids in a URL. */
@@ -25,7 +25,7 @@ const MAX_IDS = 50
 const MOODS: Readonly<Record<string, Mood>> = { ...ENDED, accepted: 'good' }
 
 /**
- * The drop zone: sends files one after another and shows their results. `first` are the files that were dropped before the zone existed.
+ * The drop zone: sends files one after another and shows their results. `first` has the files that were dropped before the zone existed.
  * With several accounts, files wait until a person chooses an account.
  */
 export function DropZone({ accounts, first = [] }: { accounts: readonly string[]; first?: readonly File[] }) {
@@ -188,7 +188,7 @@ const makeContent = ({ fileName, contentId, isKnown }: Accepted['contents'][numb
   ...(isKnown ? { state: 'duplicate', reason: 'already uploaded' } : { state: 'accepted', reason: null }),
 })
 
-/** Polls the results of a file's contents until they are final. */
+/** Polls the results of the FIT files in a dropped file until the results are final. */
 async function followContents(item: Item, onContents: (contents: readonly Content[]) => void): Promise<void> {
   const isOpen = ({ state }: Content) => !(state in ENDED)
   while (item.contents.some(isOpen)) {

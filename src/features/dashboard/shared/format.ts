@@ -18,8 +18,8 @@ const DAYS = {
 type Known = number | null | undefined
 
 /**
- * Formats a number with thousands separators and its unit; returns a dash if it is unknown. Negative numbers have a minus sign (−), and a
- * rounded zero has no sign. `signDisplay`: `exceptZero` also writes plus signs.
+ * Formats a number with thousands separators and its unit; returns a dash if the number is unknown. Negative numbers have a minus sign (−),
+ * and a rounded zero has no sign. `signDisplay`: `exceptZero` also writes plus signs.
  */
 export function formatNumber(
   value: Known,
@@ -32,7 +32,10 @@ export function formatNumber(
   return unit ? `${text} ${unit}` : text
 }
 
-/** The units of distances, speeds and heights, and how many of them make a kilometre, a km/h and a metre. */
+/**
+ * The units of distances, speeds and heights. `aKm` is a kilometre in the distance unit (and a km/h in the speed unit), `aMetre` a metre in
+ * the height unit.
+ */
 export const UNITS =
   readSetting('distances') === 'miles'
     ? { distance: 'mi', speed: 'mph', aKm: 1 / 1.609344, height: 'ft', aMetre: 1 / 0.3048 }
@@ -40,7 +43,7 @@ export const UNITS =
 
 const times = (value: Known, factor: number) => value && value * factor
 
-/** Describes how many activities the sums and bests cover during a backfill; empty if all activities are fetched. */
+/** Describes how many activities the sums and bests cover during a backfill; returns an empty text if all activities are fetched. */
 export function describeMissing(all: number, toFetch: number): string {
   if (toFetch === 0) return ''
   return `based on ${formatNumber(all - toFetch)} of ${formatNumber(all)} activities; ${formatNumber(toFetch)} not fetched yet`
@@ -75,7 +78,7 @@ export function note(words: TemplateStringsArray, ...values: readonly string[]):
 /** Matches a visible character: no space, control or format character, filler or braille blank. */
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** Returns a name, or `none` if it has no visible character. */
+/** Returns a name, or `none` if the name has no visible character. */
 export function nameOr(name: string | null, none: string): string {
   return name !== null && VISIBLE.test(name) ? name : none
 }
@@ -83,13 +86,13 @@ export function nameOr(name: string | null, none: string): string {
 /** Maximum length of a name in a list, characters; an activity's own page shows the whole name. */
 const MAX_NAME = 120
 
-/** Formats a name and cuts a very long one; returns `none` if it has no visible character. */
+/** Formats a name and cuts a very long name; returns `none` if the name has no visible character. */
 export function formatName(given: string | null, none = 'no name'): string {
   const name = nameOr(given, none)
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1).replace(/[\ud800-\udbff]$/, '')}…` : name
 }
 
-/** Formats a power, W, per kilogram of the rider's weight; empty if one of the two is unknown. */
+/** Formats a power, W, per kilogram of the rider's weight; returns an empty text if the power or the weight is unknown. */
 export function formatPerKg(watts: Known, kg: Known): string {
   if (watts === null || watts === undefined || !kg || kg <= 0) return ''
   return formatNumber(watts / kg, 'W/kg', 2)
@@ -130,8 +133,8 @@ export function formatWallClock(local: string | null): string {
 }
 
 /**
- * Formats a day as the daemon sends it: `2026-11-18`, or seconds from 1970 to 0:00 UTC of the day. Throws on an instant, because its day
- * depends on the rider's time zone.
+ * Formats a day that the daemon sent as `2026-11-18`, or as seconds from 1970 to 0:00 UTC of the day. Throws on an instant, because an
+ * instant's day depends on the rider's time zone.
  */
 export function formatDay(day: string | number, as: keyof typeof DAYS = 'day'): string {
   return DAYS[as].format(typeof day === 'number' ? day * 1_000 : new Date(`${day}T00:00:00Z`))

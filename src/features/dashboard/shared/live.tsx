@@ -12,7 +12,10 @@ const HIDDEN_PAUSE_MS = 3_600_000
 // biome-ignore lint/suspicious/noConfusingVoidType: most pages only draw
 type OnData<T> = (data: T) => Problem | undefined | void | Promise<Problem | undefined | void>
 
-/** Polls `path`: returns the newest response, undefined before the first, and redraws with each new one. Calls `more` with each response. */
+/**
+ * Polls `path` and redraws with each new response. Returns the newest response, undefined before the first response. Calls `more` with each
+ * response.
+ */
 export function useLive<T extends object>(path: string, everyMs: number, more?: OnData<T>): T | undefined {
   const [view, setView] = useState<T>()
   useEffect(() => {
@@ -38,9 +41,9 @@ function keepEqualParts<T extends object>(before: T | undefined, now: T): T {
 }
 
 /**
- * Polls `path` until `signal` aborts, one request at a time, and passes every new response to `onData`. Pauses while the page is hidden, and
- * fetches at once when the page is shown again. The page's frame shows whether polling works, or the problem that `onData` returns; in that
- * case the same response is passed again.
+ * Polls `path` until `signal` aborts, one request at a time, and passes every new response to `onData`. Pauses while the page is hidden,
+ * and sends a request at once when the page is shown again. The page's frame shows whether polling works, or the problem that `onData`
+ * returns; in that case the same response is passed again.
  */
 export async function follow<T>(
   path: () => string,
@@ -57,7 +60,7 @@ export async function follow<T>(
     if (signal.aborted) return
     last = now
     const login = answer.kind === 'problem' ? undefined : answer.login
-    // Shows login problems before the contents, which would otherwise move down.
+    // Shows login problems before the contents, because the contents would otherwise move down later.
     if (login) showState(login, false)
     const shown = answer.kind === 'data' ? await onData(answer.data) : undefined
     const problem = answer.kind === 'problem' ? answer.problem : shown || undefined
@@ -95,7 +98,7 @@ export type Answer<T> =
   | { kind: 'same'; login: readonly Problem[] | undefined }
   | { kind: 'problem'; problem: Problem; isFinal?: boolean }
 
-/** Fetches JSON from the daemon; `etag` is that of the last response. Never throws. */
+/** Fetches JSON from the daemon; `etag` is the ETag of the last response. Never throws. */
 export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<T>> {
   try {
     const response = await fetch(ROOT + path, {

@@ -10,7 +10,7 @@ const SIGNS: Readonly<Record<Mood, string>> = { good: '✓', busy: '…', bad: '
 /** The final states of an uploaded file, with their moods. */
 export const ENDED = { mirrored: 'good', attached: 'good', duplicate: 'plain', refused: 'bad' } as const
 
-/** A state as a word with a symbol, so that its meaning does not depend on colour. */
+/** A state as a word with a symbol, so that the state can be understood without colours. */
 export function Badge({ mood, children }: { mood: Mood; children: ComponentChildren }) {
   return (
     <span class={`badge ${mood}`}>
@@ -134,7 +134,7 @@ export function Numbers({ numbers, wide }: { numbers: readonly NamedNumber[]; wi
   )
 }
 
-/** A problem as a sentence, with a command or a page that helps. `calm`: the problem passes without help. */
+/** A problem as a sentence, with a command or a page that helps. `calm`: the problem ends without a person. */
 export type Problem = {
   text: string
   calm?: boolean | undefined
@@ -179,7 +179,7 @@ export function Ago({ at }: { at: string }) {
 function formatAgo(when: Date): string {
   const seconds = (Date.now() - when.getTime()) / 1_000
   if (Math.abs(seconds) < 10) return 'now'
-  // One unit is enough, because the tooltip has the whole instant.
+  // One unit is enough, because the tooltip shows the exact instant.
   const [count = '', unit = ''] = formatSpan(Math.abs(seconds)).split(' ')
   return seconds > 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`
 }

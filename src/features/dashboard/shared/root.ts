@@ -12,7 +12,7 @@ export function sessionHeaders(): Record<string, string> {
   }
 }
 
-/** Finds an element of the page's frame. */
+/** Finds an element that every page has. Throws if there is none. */
 export function find(selector: string): HTMLElement {
   const element = document.querySelector<HTMLElement>(selector)
   if (!element) throw new Error(`the page has no ${selector}`)

@@ -10,5 +10,5 @@ type Json<T> = T extends Date
 /** The type of a query's result in the browser. */
 export type Sent<Query extends (...input: never[]) => unknown> = Json<NonNullable<Awaited<ReturnType<Query>>>>
 
-/** Maximum number of account names on a page. Nobody reads more; other accounts open by number. */
+/** Maximum number of account names on a page, because nobody reads more. A person opens other accounts by number. */
 export const MAX_ACCOUNTS = 100

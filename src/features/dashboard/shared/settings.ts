@@ -1,5 +1,5 @@
 /**
- * How a person wants numbers and dates formatted: the values of each setting and their labels, the default first. Stored in the browser,
+ * The settings for the format of numbers and dates: the values of each setting with their labels, the default first. Stored in the browser,
  * because several people may use one mirror.
  */
 export const SETTINGS = {
@@ -30,7 +30,7 @@ function readAll(): Partial<Record<Name, unknown>> {
   try {
     return JSON.parse(storage()?.getItem(KEY) ?? '{}') ?? {}
   } catch {
-    // A browser may forbid storage, or an extension may have stored another text.
+    // A browser may forbid storage, or an extension may have overwritten the stored value.
     return {}
   }
 }

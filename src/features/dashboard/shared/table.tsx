@@ -3,15 +3,15 @@ import { Details } from './parts.tsx'
 
 export type Column<Row> = {
   title: string
-  /** aligned to the right, for numbers */
+  /** whether cells are aligned to the right, for numbers */
   number?: boolean
-  /** the member that identifies a row; its cell is the row's header */
+  /** the member that identifies a row; this column's cell is the row's header */
   names?: keyof Row & string
   /** as wide as two cells on a card */
   wide?: boolean
   /** stays on one line */
   whole?: boolean
-  /** left out on a narrow screen, in a table with `narrow` */
+  /** the column is left out on a narrow screen, in a table with `narrow` */
   spare?: boolean
   cell: (row: Row) => ComponentChildren
 }
@@ -20,7 +20,7 @@ type Props<Row> = {
   caption: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
-  /** keeps rows on a narrow screen, where the rows of other tables become cards */
+  /** keeps the table's rows on a narrow screen, where the rows of other tables become cards */
   narrow?: boolean
   /** hides the table until a person opens it, under this title */
   folded?: boolean | string

@@ -22,7 +22,7 @@ type Props = {
   draw: (pen: Pen) => void
   /** a place that the map keeps in view */
   pointed?: Place | undefined
-  /** called with the place under the pointer; with it, the map can be moved only while it is zoomed in */
+  /** called with the place under the pointer; with this callback, the map can be moved only while it is zoomed in */
   onPoint?: (place: Place) => void
   /** called with the position of a click, px, or with the middle for Enter */
   onPick?: (pen: Pen, x: number, y: number) => void
@@ -37,10 +37,10 @@ const KEYS: Readonly<Record<string, readonly [x: number, y: number, factor: numb
 /** Maximum movement of a pointer for a click, px. */
 const CLICK_PX = 5
 
-/** A map on a canvas, with tiles if they are set, that a person moves and zooms by mouse, fingers, wheel, keys and buttons. */
+/** A map on a canvas, with tiles if their URL is set. A person moves and zooms the map with mouse, fingers, wheel, keys and buttons. */
 export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick, children }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
-  // Undefined: shows all places at any size of the map.
+  // If undefined, the map shows all places, whatever its size.
   const [moved, setEye] = useState<Eye>()
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const pictures = useRef(new Map<string, HTMLImageElement>()).current
@@ -107,7 +107,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
       setEye({ x: pointed.x, y: pointed.y, scale: moved.scale })
   }, [pointed])
   const onWheel = (event: WheelEvent) => {
-    // Over the route of an activity, the wheel scrolls the page.
+    // Over an activity's route, the wheel without Ctrl scrolls the page.
     if (onPoint && !event.ctrlKey) return
     event.preventDefault()
     const { x, y } = pointOf(event)
@@ -126,7 +126,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
     }
   }, [])
   useEffect(() => {
-    // Preact's listener would be passive, so the page would scroll.
+    // Not a listener of Preact, because that would be passive, so the page would scroll.
     const shown = canvas.current
     shown?.addEventListener('wheel', onWheel, { passive: false })
     return () => shown?.removeEventListener('wheel', onWheel)

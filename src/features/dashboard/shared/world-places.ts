@@ -17,8 +17,8 @@ export function project(lat: number, lng: number): Place {
 }
 
 /**
- * Moves each place of a line to the copy of the world in which it is nearest to the place before, and the first place nearest to `start`.
- * So a line over the 180° meridian continues beyond the edge of the world.
+ * Moves each place of a line to the copy of the world in which it is nearest to the place before, and the first place nearest to `start`. A
+ * line over the 180° meridian therefore continues beyond the edge of the world.
  */
 export function followLine<P extends Place>(places: readonly P[], start: Place | undefined = places[0]): P[] {
   let last = start?.x ?? 0

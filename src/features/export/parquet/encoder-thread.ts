@@ -8,12 +8,12 @@ import type { EncodedGroup } from './parquet-group.ts'
 
 export type EncoderThread = { encode: EncodeGroup; close(): Promise<void> }
 
-/** The built script, even if this runs from src/, because Node 20 starts no thread from TypeScript. */
+/** The built script, even if this module runs from src/, because Node 20 cannot start a thread from a TypeScript file. */
 const SCRIPT = join(PROGRAM_FOLDER, 'dist/parquet-worker.js')
 
 /**
- * Starts a thread that encodes one row group at a time while the main thread reads the next one's rows; a group's arrays move to the
- * thread. It runs until it is closed. If it dies, `encode` throws TransientError `encoder_died`.
+ * Starts a thread that encodes one row group while the main thread reads the rows of the next group. The arrays of a group move to the
+ * thread. The thread runs until `close`; if the thread dies, `encode` throws TransientError `encoder_died`.
  */
 export function openEncoderThread(script = SCRIPT): EncoderThread {
   // No flags of this process, because they may name loaders for TypeScript. A row group is short-lived: a larger young generation would

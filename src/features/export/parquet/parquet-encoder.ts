@@ -3,12 +3,12 @@ import { VERSION } from '../../../kit/program-folder.ts'
 import { cutPage, type ExportColumn, type ExportPage } from '../rows/exported-columns.ts'
 import type { EncodedGroup, Group } from './parquet-group.ts'
 
-/** Encodes a row group on this thread or on another one, to which the arrays of its pages then move. */
+/** Encodes a row group, on this thread or on another thread. In the second case the group's arrays move to that thread. */
 export type EncodeGroup = (group: Group) => Promise<EncodedGroup>
 
 /**
- * Rows of a row group, which is built in memory in one go, in about 0.1 s. zstd compresses blocks of 128 KiB: half as many rows would put
- * all bytes of a float in one block and take 4 % more space; twice as many would take 1 % less.
+ * Number of rows in a row group, which is built in memory as a whole, in about 0.1 s. zstd compresses blocks of 128 KiB: with half as many
+ * rows, one block would hold all bytes of a column's floats, which takes 4 % more space. Twice as many rows would take 1 % less space.
  */
 const ROWS_A_GROUP = 65_536
 /** `PAR1`, the four bytes at both ends of a file. */
@@ -24,7 +24,7 @@ export async function* encodeParquet(
   pages: AsyncIterable<ExportPage>,
   encode: EncodeGroup = async (group) => (await import('./parquet-group.ts')).encodeGroup(group),
 ): AsyncGenerator<Uint8Array> {
-  // Loaded here, because no other format needs these modules.
+  // Load these modules only here, because no other format needs them.
   const [{ ByteWriter }, { writeMetadata }] = await Promise.all([
     import('hyparquet-writer/src/bytewriter.js'),
     import('hyparquet-writer/src/metadata.js'),

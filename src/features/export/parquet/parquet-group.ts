@@ -25,7 +25,7 @@ type Numbers = Exclude<ExportValues['values'], string[]>
 
 /**
  * Encodes rows as a row group with one page per column. The library writes texts, with a dictionary if values repeat. This module writes
- * numbers itself, because the library takes an array of values and nulls, which doubles the processor time of an export of samples.
+ * the numbers, because the library takes an array of values and nulls, which doubles the processor time of an export of samples.
  */
 export function encodeGroup({ columns, elements, parts, rows, offset }: Group): EncodedGroup {
   const bytes = new ByteWriter()
@@ -69,7 +69,8 @@ function writeTexts(bytes: ByteWriter, { element, parts }: Column): ColumnChunk 
 }
 
 /**
- * Writes texts that rarely repeat: first their lengths, then their bytes. Nobody searches a range of these texts, so they have no bounds.
+ * Writes texts that rarely repeat: first their lengths, then their bytes. No reader searches a range of these texts, so the texts have no
+ * bounds.
  */
 function writeUtf8(bytes: ByteWriter, { element, parts, rows }: Column): ColumnChunk {
   const present = new Uint8Array(rows)
@@ -192,7 +193,10 @@ function splitBytes(values: Float32Array | Float64Array): Uint8Array {
   return split
 }
 
-/** Returns the bounds of whole numbers and times. Measured values have similar bounds in each group, so a reader could skip none. */
+/**
+ * Returns the bounds of whole numbers and times, by which a program that reads the file skips row groups. Returns undefined for measured
+ * values: their bounds are similar in every group, so no group could be skipped.
+ */
 function boundsOf(known: Numbers, nulls: number): Statistics | undefined {
   if (known instanceof Float32Array || known instanceof Float64Array) return undefined
   if (known.length === 0) return { null_count: BigInt(nulls) }

@@ -26,12 +26,12 @@ export type ExportedActivity = {
   document: string
 }
 
-/** About 300 kB a page: large enough to hide the round trip, small enough for several pages in memory. */
+/** Rows per page, about 300 kB: large enough to hide the round trip to the database, small enough for several pages in memory. */
 const ROWS_A_PAGE = 2_000
 
 export const EXPORT_COLUMNS = ['activity_id', 'path', 't', ...SAMPLE_FIELDS] as const
 
-// The service sends milliseconds; finer times keep their microseconds.
+// A time in SQL as ISO 8601. The service sends milliseconds; a more precise time keeps its microseconds.
 const ISO_TIME = `to_char(t at time zone 'UTC', case when date_trunc('milliseconds', t) = t
   then 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"' else 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' end)`
 // The order of the samples, which the values of sample_extras follow. Samples of the same time are ordered by ordinal, or without ordinals
@@ -42,7 +42,7 @@ const OF_SAMPLES = columnsOf(samples)
 const ACTIVITY: ExportColumn = { name: 'activity_id', type: 'int32' }
 const MEASURED = ['t', ...SAMPLE_FIELDS].flatMap((field) => OF_SAMPLES.filter(({ name }) => name === field))
 
-/** Finds an activity by its path, even an absent one, because its mirrored data stays. */
+/** Finds an activity by its path, even if the service no longer lists it, because the mirrored data stay. */
 export async function findExportedActivity(tx: Tx, input: { accountId: number; path: string }) {
   const { rows } = await tx.client.query<ExportedActivity>(
     `select activity_id as "activityId", path, detail_state as "detailState", coalesce(sample_count, 0) as "sampleCount",
@@ -57,8 +57,8 @@ export async function findExportedActivity(tx: Tx, input: { accountId: number; p
 
 /**
  * Finds the samples of an activity by time as lines, one page at a time. Numbers use the shortest text that reads back as the stored value;
- * `t` is ISO 8601 in UTC; NULL is an empty field or null. JSON has the fields without a column in `extras`, if the activity has any, and
- * infinities as strings.
+ * `t` is ISO 8601 in UTC; NULL is an empty field or null. In JSON, `extras` has the fields without a column, if the activity has any, and
+ * infinities are strings.
  */
 export async function* findSampleLines(
   tx: Tx,
@@ -79,7 +79,7 @@ export async function* findTrack(tx: Tx, activityId: number, format: TrackFormat
 
 /** Yields the column `line` of a query for one activity (`$1`), one page at a time. */
 async function* findLinePages(tx: Tx, query: string, activityId: number): AsyncGenerator<string[]> {
-  // If a person pages through the output, the transaction may be idle for long.
+  // Set no limit: while a person pages through the output, the transaction may be idle for a long time.
   await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   await tx.client.query(`DECLARE exported NO SCROLL CURSOR FOR ${query}`, [activityId])
   for (let found = ROWS_A_PAGE; found === ROWS_A_PAGE; ) {
@@ -103,7 +103,7 @@ export const SAMPLE_COLUMNS: readonly ExportColumn[] = [
 
 /**
  * Yields the samples of activities as pages of SAMPLE_COLUMNS: one activity after another, each by time, and one activity per page. A
- * single query finds all of them, because Postgres would idle between one query per activity.
+ * single query finds all samples, because with a query for each activity Postgres would idle in between.
  */
 export async function* findSamplePages(
   tx: Tx,
@@ -126,7 +126,7 @@ export async function* findSamplePages(
         done = 0
       }
       const activity = activities[place]
-      // SQL does not guarantee the order of a join, but the samples need it to find their extras.
+      // SQL does not guarantee the order of a join, but samples find their extras by their position, so check it.
       if (!activity) throw new Error(`store: the samples of activity ${ids[from]} came out of turn`)
       const rows = to - from
       const [id, ...measured] = rows === page.rows ? page.columns : cutPage(page, from, to).columns
@@ -138,7 +138,7 @@ export async function* findSamplePages(
   }
 }
 
-/** Initial buffer per text, bytes; with the fields of a live service a text has about 130. */
+/** Initial buffer size per text, bytes; with the fields of a live service, a text has about 130 bytes. */
 const TEXT_BYTES = 160
 
 /**
@@ -148,7 +148,7 @@ const TEXT_BYTES = 160
 function writeExtras(fields: readonly ExtraField[], from: number, to: number): ExportValues {
   const rows = to - from
   const [ends, nulls] = [new Int32Array(rows), new Uint8Array(rows)]
-  // Not from Node's buffer pool, because a page's bytes move to another thread.
+  // Do not use Node's buffer pool, because a page's bytes move to another thread.
   let bytes = Buffer.allocUnsafeSlow(fields.length > 0 ? rows * TEXT_BYTES : 0)
   let end = 0
   for (let row = 0; row < rows; row++) {

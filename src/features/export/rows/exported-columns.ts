@@ -15,18 +15,18 @@ export type ExportColumn = Readonly<{ name: string; type: ColumnType; isList?: t
 export type ExportValues = Readonly<{
   values: Int32Array | Float32Array | Float64Array | BigInt64Array | string[]
   nulls: Uint8Array
-  /** the values are times */
+  /** whether the values are times */
   isTime?: boolean
-  /** `values` holds one text for all rows */
+  /** whether `values` holds a single string for all rows */
   isSame?: true
-  /** UTF-8 texts in place of `values`: a string for each rarely repeated text would burden the garbage collector */
+  /** UTF-8 texts instead of `values`, because a string for each text that rarely repeats would burden the garbage collector */
   utf8?: Utf8Texts
 }>
 
 /** Concatenated texts, and the end offset of each; a NULL has an empty text. */
 type Utf8Texts = Readonly<{ bytes: Uint8Array; ends: Int32Array }>
 
-/** Rows in columnar form: each column has `rows` values. */
+/** Rows in columns: each column has `rows` values. */
 export type ExportPage = Readonly<{ rows: number; columns: readonly ExportValues[] }>
 
 const TYPES: Readonly<Record<string, ColumnType>> = {
@@ -92,20 +92,20 @@ function cutTexts({ bytes, ends }: Utf8Texts, from: number, to: number): Utf8Tex
   return { bytes: cut, ends: ends.slice(from, to).map((end) => end - start) }
 }
 
-/** Large enough to make its arrays cheap, small enough for several pages in memory. */
+/** Rows per page: large enough to make the arrays cheap, small enough for several pages in memory. */
 const ROWS_A_PAGE = 4_096
 
 const MICROS_TO_2000 = BigInt(MS_TO_2000) * 1_000n
-// Infinite times, which have no number.
+// The numbers that stand for the infinite times, in microseconds.
 const [EARLIEST, LATEST] = [-(2n ** 63n), 2n ** 63n - 1n]
 
 /**
  * Yields the rows of a query as pages of columns, read by binary COPY. The query must select these columns by makeSelection and have no
- * parameters, because COPY takes none. A reader that stops early waits until Postgres has sent all rows, so a query should select the rows
- * of one file at most.
+ * parameters, because COPY takes none. If the caller stops early, it waits until Postgres has sent all rows, so a query should select at
+ * most the rows of one file.
  */
 export async function* findColumnPages(tx: Tx, query: string, columns: readonly ExportColumn[]) {
-  // If a person pages through the output, the transaction may be idle for long.
+  // Set no limit: while a person pages through the output, the transaction may be idle for a long time.
   await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   const { chunks } = copyOut(tx.client, `(${query})`)
   const makeColumns = () => columns.map(({ type }) => makeValues(type, ROWS_A_PAGE))
@@ -128,7 +128,7 @@ export async function* findColumnPages(tx: Tx, query: string, columns: readonly 
       rest = bytes.subarray(at)
       at -= Math.min(at, bytes.length)
     }
-    // Copy the last page: with few rows it would keep the memory of a full one.
+    // Copy the last page, because with few rows it would keep the memory of a full page.
     if (rows > 0) yield cutPage({ rows, columns: page }, 0, rows)
   } finally {
     while (!(await chunks.next()).done);

@@ -26,7 +26,10 @@ const INFO_YEAR = yearOf('v.observed_at')
 const FILE_YEAR = yearOf('u.seen_at')
 const FILE_MONTH = `date_part('month', training.local_day(u.seen_at, 'UTC'))::int`
 
-/** Leave out columns that change with every poll or serve fetching only: they would rewrite files for no reader. */
+/**
+ * Leave out columns that change with every poll or serve only fetching: no reader needs them, and their changes would cause files to be
+ * written again.
+ */
 const OF_FETCHING = [
   ...['listed_at', 'verified_at', 'wanted_at', 'list_fields', 'detail_fields'],
   ...['summary_hash', 'next_fetch_at', 'fetch_attempts', 'fetch_error'],
@@ -43,12 +46,12 @@ const OWNER = selected('v', [
 ])
 
 /**
- * The source of a partition's fingerprint: a text per row in a fixed order, and the number of rows that a text stands for. For a table
- * without a print, the fingerprint covers all exported values of its rows.
+ * The source of a partition's fingerprint: a string for each source row in a fixed order, and the number of exported rows that the source
+ * row stands for. For a table without a Print, the fingerprint covers all exported values of the table's rows.
  */
 type Print = Readonly<{ text: string; order: string; from: string; rows: string }>
 
-/** A table that one query reads: its columns, and the text between FROM and ORDER BY. */
+/** A table that a single query reads: its columns, and the SQL between FROM and ORDER BY. */
 type PlainTable = Readonly<{
   columns: readonly Selected[]
   from: string
@@ -77,7 +80,7 @@ const ofFileKey = (
   year: FILE_YEAR,
   ...(month !== undefined && { month }),
   order: 'u.seen_at, v.content_id, m.position',
-  // The rows of a file are written together, at read_at.
+  // All rows of a file are written at the same time, read_at, so that time identifies them.
   print: {
     text: `concat_ws(':', v.content_id, v.read_at)`,
     order: 'u.seen_at, v.content_id',
@@ -91,7 +94,7 @@ const OF_WORKOUTS = `training.accounts v join training.workouts w
 /** A change without an account concerns the whole database. */
 const OF_CHANGES =
   'training.accounts v join training.changes c on c.account_id = v.account_id or c.account_id is null'
-/** Columns that change with every attempt to send a file; no reader needs them. */
+/** Columns that change with every attempt to send a file, which no reader needs. */
 const OF_SENDING = ['account_id', 'next_try_at', 'resend_after', 'attempts', 'checks']
 
 // Each rewrite of samples, extras or curve changes the activity's version. Start and path are listed because the exported rows contain
@@ -194,7 +197,7 @@ const PLAIN: Readonly<Record<string, PlainTable>> = {
     year: 'null::int',
     order: 'v.path, v.position',
   },
-  // Leave out today, because its numbers change every second.
+  // Leave out today, because the numbers of today change every second.
   form_by_day: {
     columns: ofView(
       'day:wall_clock at:instant activity_id:int32 tl_low tl_high tl_peak tl_total rl_low rl_high rl_peak rl_total form reason:text',
@@ -243,8 +246,8 @@ function printOf(table: PlainTable): Print {
 }
 
 /**
- * Finds the partitions to export, by table, account and time. `rows` counts samples; for power curves activities, and for FIT messages
- * files.
+ * Finds the partitions to export, by table, account and time. `rows` is the number of samples; for power curves, of activities; for FIT
+ * messages, of files.
  */
 export async function findPartitions(tx: Tx): Promise<Partition[]> {
   const partitions: Partition[] = []
@@ -277,7 +280,10 @@ export async function findContent(tx: Tx, partition: Partition) {
   return { columns, pages: findColumnPages(tx, query, columns) }
 }
 
-/** Samples per query, about a row group: their fields without a column are in memory at once, 40 bytes a sample. */
+/**
+ * Samples per query, about a row group, because the fields without a column of all these samples are in memory at the same time, 40 bytes a
+ * sample.
+ */
 const SAMPLES_A_QUERY = 65_536
 
 async function findSamplesContent(tx: Tx, { accountId, year, month }: Partition) {

@@ -4,7 +4,7 @@ import { RECORDED } from './recorded-questions.ts'
 
 /** One question of the cookbook. */
 export type Recipe = {
-  /** the name of its prompt */
+  /** the name of the question's prompt */
   name: string
   question: string
   /** one statement; every name is qualified with its schema, so that the statement works in any program */
@@ -20,7 +20,7 @@ export const COOKBOOK: readonly Recipe[] = [...FITNESS, ...ACTIVITIES, ...RECORD
   reading: withoutIndent(recipe.reading),
 }))
 
-// The texts are indented like the code around them.
+// Removes the indentation that the texts have because the code around them is indented.
 function withoutIndent(text: string): string {
   const lines = text.replace(/^\n/, '').split('\n')
   const indent = /^ */.exec(lines[0] ?? '')?.[0].length ?? 0

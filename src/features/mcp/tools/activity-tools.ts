@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { makeFoldedSql } from '../../../core/store/clean.ts'
 import { account, day, each, makeAnswer, makeFailure, makeTool, makeUnknown, number, text } from './tool.ts'
 
-/** The columns of both tools. The service sends the distance in km. */
+/** The columns that both tools return. The service sends the distance in km. */
 const COLUMNS = `
   x.path as activity, a.name as account, x.name, x.activity_type as type,
   to_char(x.started_at_local, 'YYYY-MM-DD HH24:MI') as started_at_local, x.timezone, x.elapsed_s, x.distance as distance_km,

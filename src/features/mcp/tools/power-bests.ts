@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { SPORTS } from '../../../core/store/schema/index.ts'
 import { account, day, each, makeAnswer, makeTool, makeUnknown, text } from './tool.ts'
 
-/** Common durations, s. */
+/** The durations that riders usually compare, s. */
 const USUAL_S = [1, 5, 15, 30, 60, 120, 180, 300, 480, 600, 900, 1_200, 1_800, 2_400, 3_600, 5_400, 7_200]
 
 // Reads the best of each sport, season and duration by one lookup in the index power_curves_best.

@@ -20,9 +20,9 @@ export type AttachedFile = {
 }
 
 /**
- * Attaches FIT files, also in folders and archives, to activities that are already mirrored, see findRecorded, unless `dryRun`. The service
- * is not asked, and nothing is uploaded. After a crash, attached files stay attached, and the next call continues. Throws ConfigError
- * `no_account`, `not_mirrored` and `no_file`, the signal's reason, and the errors of the database.
+ * Attaches FIT files, also from folders and archives, to activities that are already mirrored, see findRecorded. With `dryRun`, changes
+ * nothing. Sends no request to the service and uploads nothing. After a crash, attached files stay attached, and the next call continues.
+ * Throws ConfigError `no_account`, `not_mirrored` and `no_file`, the signal's reason, and the errors of the database.
  */
 export async function attachFiles(
   app: Pick<App, 'config' | 'store' | 'log' | 'mirror'>,

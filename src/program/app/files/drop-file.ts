@@ -22,22 +22,22 @@ import { sourceAt } from './named-files.ts'
 
 /** The folder inside the drop folder in which a file stays until all of it has arrived; scans skip hidden folders. */
 const ARRIVING = '.arriving'
-/** The age of an arriving file, ms, from which it is taken to be left by a process that was killed. */
+/** Age, ms, from which an arriving file counts as left by a killed process. */
 const LEFT_AFTER_MS = 1 * HOUR
 
-/** A FIT file in a sent file; `isKnown`: the ledger had it before, so it is not sent again. */
+/** A FIT file in a file that the page sent. `isKnown`: the ledger had the FIT file before, so musette does not send it again. */
 type Content = { fileName: string; contentId: string; isKnown?: boolean }
 
-/** The result for a file that the page sent: each FIT file in it by its content id, as in the ledger, or why the file is not accepted. */
+/** The result for a file that the page sent: its FIT files by content id, as in the ledger, or the reason why the file is not accepted. */
 export type Dropped =
   | { accepted: true; fileName: string; contents: readonly Content[] }
   | { accepted: false; reason: string }
 
 /**
- * Puts a file into the drop folder of an account, from where it goes through the ledger like every other file. The file is judged first, by
- * the same rules as an upload by hand. If the result is `accepted`, its bytes and its name are on the disk. A file that is refused, or whose
- * bytes end early, leaves nothing behind. A folder that is a link refuses every file, with the command that removes the link. Throws
- * ConfigError `no_account` and `folder_of_another`, and the error of `bytes`.
+ * Puts a file into the drop folder of an account; the watcher then handles the file like every other. First checks the file by the same
+ * rules as an upload by hand. If the result is `accepted`, its bytes and its name are on the disk. If the file is refused or its bytes end
+ * early, nothing stays on the disk. A folder that is a link refuses every file, with the command that removes the link. Throws ConfigError
+ * `no_account` and `folder_of_another`, and the error of `bytes`.
  */
 export async function dropFile(
   app: Pick<App, 'config' | 'store'>,
@@ -110,7 +110,7 @@ async function judge(name: string, source: ByteSource): Promise<Dropped> {
   for (const one of unpacked.files) {
     const fit = await readFit(one, { settled: true })
     if ('fault' in fit) reason ||= describeFault(fit.fault)
-    // A truncated file will not become whole in the folder: the browser has sent all of it.
+    // Refuse a truncated file at once, because it cannot become complete: the browser has sent all of its bytes.
     else if (fit.cut && fit.verdict.verdict === 'refused') reason ||= fit.verdict.reason
     else contents.push({ fileName: fit.name, contentId: fit.contentId })
   }

@@ -11,7 +11,7 @@ import { openBelow, openFolder } from '../../../kit/folders/folder.ts'
 import { oddKindOf, type Steps, walkFolders } from '../../../kit/folders/walk.ts'
 import { closeAfter } from '../../../kit/release-stack.ts'
 
-/** A file that a command names, directly or by its folder, or the reason why the file is not read. `path` is for people. */
+/** A file that a command names, directly or by its folder, or the reason why the file is not read. `path` is shown to people. */
 export type NamedFile = { path: string } & (
   | { name: Buffer; open: () => Promise<FileHandle> }
   | { reason: string }
@@ -19,8 +19,8 @@ export type NamedFile = { path: string } & (
 
 /**
  * Lists the files that a command names. From a named folder, lists the files whose names the drop folder accepts, without hidden and system
- * folders. A named link is followed; a link in a folder is not. What cannot be read is listed with the reason, and the others continue.
- * Throws ConfigError `no_file` if a named path does not exist.
+ * folders. A named link is followed; a link in a folder is not. Lists an unreadable file with the reason and continues with the other
+ * files. Throws ConfigError `no_file` if a named path does not exist.
  */
 export async function scanNamed(paths: readonly string[]): Promise<NamedFile[]> {
   const listed: NamedFile[] = []
@@ -95,7 +95,7 @@ export async function sourceAt(openFile: () => Promise<FileHandle>): Promise<Byt
   return { sizeBytes: size, open: (range) => Readable.from(read(range), { objectMode: false }) }
 }
 
-/** A FIT file in a named file, or the reason why there is none; `path` is for people. */
+/** A FIT file in a named file, or the reason why there is none; `path` is shown to people. */
 export type NamedFit = { path: string } & (DroppedFit | { fault: Fault })
 
 /** Lists the FIT files in a file; an archive may have several. */

@@ -16,7 +16,7 @@ import type { App } from '../app.ts'
 import { accountNamed, accountToUse } from '../local-app.ts'
 import { faultOf, type NamedFile, unpackNamed } from './named-files.ts'
 
-/** The memory limit of all files that are being sent, bytes: the size of the largest FIT file. */
+/** Maximum memory for all files that are being sent, bytes: the size of the largest FIT file. */
 const MEMORY_BYTES = 64 * 1_024 * 1_024
 
 /** Makes the dependencies of core/upload from the App; with `jobs`, each new activity gets a job that fetches it. */
@@ -44,7 +44,7 @@ export function makeUploadDeps(
   }
 }
 
-/** Finds the ledger row of a FIT file by its content, or undefined if there is none. Throws ConfigError `no_account`. */
+/** Finds the ledger row of a FIT file by the file's content; returns undefined if the ledger has none. Throws ConfigError `no_account`. */
 export async function findUploadOf(
   app: Pick<App, 'store'>,
   input: { account: string; bytes: Uint8Array },
@@ -61,9 +61,9 @@ export type HandUpload = { file: string } & (
 )
 
 /**
- * Uploads files through the ledger, in this process: first each file once, then waits until the service has accepted or refused the rest.
+ * Uploads files through the ledger, in this process: tries each file once, then waits until the service has accepted or refused the others.
  * `force` sends files again that were uploaded before. Throws ConfigError `no_account`, and the error if the service is unreachable or
- * refuses the login. If a ride is not fetched yet, throws that error after the other files. In each case the file is in the ledger, and the
+ * refuses the login. If a ride is not fetched yet, throws that error after the other files. In each case the file is in the ledger, so the
  * same command continues.
  */
 export async function uploadByHand(
@@ -88,7 +88,7 @@ export async function uploadByHand(
     const { dev, ino } = await closeAfter(await named.open(), (file) => file.stat())
     return readWriter({ name: named.name, dev, ino })
   }
-  // A file that a person uploads with `force` is also sent by a later attempt.
+  // With `force`, every attempt sends the file, even if the service already has the ride.
   const deps = { ...makeUploadDeps(app), ...(input.force && { knownActivities: 'send' as const }) }
   const waiting: Array<{ file: string; fit: ReadFit; dueMs: number }> = []
   let awaited: unknown

@@ -65,7 +65,7 @@ export const accountsAddVerb = defineVerb({
             state = 'signed_in'
           }
         } catch (thrown) {
-          // An error that is not about this line would fail every other line, too.
+          // Rethrow an error that is not about this line, because every other line would fail too.
           if (!(thrown instanceof CredentialsRejectedError || thrown instanceof ConfigError)) throw thrown
           state = 'failed'
           error = errorLine(thrown)

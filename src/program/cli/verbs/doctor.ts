@@ -24,7 +24,7 @@ export const doctorVerb = defineVerb({
   options: { json: flag('--json', 'as one JSON object') },
   help: { settings: [], exits: ['noLogin', ...ASKS], examples: ['musette doctor'] },
   needs: 'nothing',
-  // A wrong variable is a finding and does not end the program.
+  // A wrong variable becomes a finding, so it must not end the program.
   takesProblems: true,
   async run({ log, settings, signal, print, printJson }, { json }) {
     const { diagnose } = await import('../../doctor/doctor.ts')

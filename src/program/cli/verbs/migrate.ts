@@ -135,7 +135,7 @@ function nothingToDo(to: string): string {
   return `nothing to do: the database is at ${to}, as this version of musette needs it`
 }
 
-/** The most views that are named; the JSON plan names all. */
+/** Maximum number of views that the plan names; the JSON plan names all views. */
 const SHOWN_VIEWS = 5
 
 function lockLines(plan: DatabasePlan): string[] {

@@ -169,7 +169,7 @@ export const rebuildVerb = defineVerb({
   },
 })
 
-/** The most activities that a sentence names. */
+/** Maximum number of activities that a sentence names. */
 const MAX_NAMED = 10
 
 function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
@@ -198,7 +198,7 @@ function named(paths: readonly string[]): string {
 
 /** The number of activities to compare by default: a few minutes at the usual pace. */
 const SAMPLE = 20
-/** The most characters of a value in a sentence. */
+/** Maximum length of a value in a sentence, characters. */
 const VALUE_CHARACTERS = 60
 
 export const verifyVerb = defineVerb({

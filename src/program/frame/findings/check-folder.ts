@@ -30,7 +30,7 @@ function ownFolderCommand(variable: string): string {
   return `export ${variable}="$HOME/${folder}"`
 }
 
-/** Checks that this user can write to a folder or create it; `loss` names the consequence if not. */
+/** Checks that this user can write to a folder or create it; `loss` names the consequence if the user cannot. */
 export async function readWritableFolder(
   path: string,
   variable: string,

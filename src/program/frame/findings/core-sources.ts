@@ -62,7 +62,7 @@ const FOLDERS = makeRules({
   folder_of_another: ['configuration', SHOWN, 'rm …/FILE'],
 })
 
-/** The rule whose command sets the time zone of an account's home. */
+/** The rule with the command that sets the time zone of an account's home. */
 export const TIMEZONE_RULE = ACTIVITIES.days_of_utc
 
 /** The core's sources of findings, in the order of the doctor's checks. */
@@ -108,7 +108,7 @@ async function judgeServer({ risks }: Facts): Promise<Finding[]> {
 }
 
 export const NO_ACCOUNT = makeFinding(LOGINS.no_account, 'there is no account yet')
-/** How long the service may refuse tokens before that is a finding, ms; most outages are shorter. */
+/** How long the service may refuse tokens before musette reports a finding, ms; most outages are shorter. */
 const REFUSED_AFTER_MS = HOUR
 /** The share of a token's lifetime after which no daemon refreshes it. A daemon refreshes a token at six tenths at the latest. */
 const REFRESHED_BY = 0.7
@@ -153,7 +153,10 @@ async function judgeLogins({ health, now }: Facts): Promise<Finding[]> {
   })
 }
 
-/** A mirror is stale after three intervals without a successful poll. An account that needs a login is left out, because that is its own finding. */
+/**
+ * A mirror is stale after three intervals without a successful poll. Leaves out accounts that need a login, because the login is a separate
+ * finding.
+ */
 async function judgePolls({ health, config, now }: Facts): Promise<Finding[]> {
   const signedIn = (await health()).filter(({ needs_login }) => !needs_login)
   return signedIn.flatMap(({ account, polled_at: polledAt, created_at: createdAt, last_run: run }) => {
@@ -215,7 +218,7 @@ async function judgeRiders({ health, read }: Facts): Promise<Finding[]> {
   })
 }
 
-/** The most waiting files that the findings name; `musette status` names all. */
+/** Maximum number of waiting files that the findings name; `musette status` names all files. */
 const MAX_NAMED = 5
 
 async function judgeWaiting({ waiting }: Facts): Promise<Finding[]> {

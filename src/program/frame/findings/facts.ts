@@ -64,7 +64,10 @@ export type Facts = ReturnType<typeof partsOf> & {
   once<T>(find: (facts: Facts) => Promise<T>): Promise<T>
 }
 
-/** Makes the facts of the moment `now`: of all accounts, of one account, or of accounts whose login may need a look. `read` serves a query that only one judge needs. */
+/**
+ * Makes the facts of the moment `now`: of all accounts, of one account, or of accounts whose login may have a problem. `read` runs a query
+ * that only one judge needs.
+ */
 export function makeFacts(app: FactsApp, now: Date, choice?: number | 'doubtful'): Facts {
   const found = new Map<unknown, Promise<unknown>>()
   const facts: Facts = {
@@ -97,7 +100,7 @@ function partsOf({ config, store, features }: FactsApp, now: Date, choice?: numb
   }
 }
 
-/** The number of poll intervals after which a poll is no longer fresh; a poll may be late because it waits for the service. */
+/** The number of poll intervals after which a poll is no longer fresh; a poll may be late because it waits for its turn at the service. */
 const FRESH_INTERVALS = 3
 
 /** Returns the age of the last successful poll at which an account counts as late, ms. */

@@ -20,16 +20,19 @@ export type Place = 'doctor' | 'status' | 'page' | 'header' | 'ready' | 'heartbe
 /** What all findings with one code share. */
 export type Rule = Readonly<{
   code: string
-  /** a kind of problem, or `warning`: works and needs a look, or `calm`: passes by itself, or is past */
+  /** a kind of problem; `warning` if something works but a person should check it; `calm` if the fault is over or ends without a person */
   severity: ProblemKind | 'warning' | 'calm'
   shown: readonly Place[]
   /** the finding's command, see `commandOf` */
   run: string
-  /** how long heartbeat and messages omit the finding: a daemon first catches up on what it missed while it was down */
+  /** how long heartbeat and messages omit the finding, because a daemon first catches up on what it missed while it was down */
   open?: 'after a start' | 'until over' | undefined
 }>
 
-/** Makes rules from a table: code, severity, where shown, and the command that fixes the finding or leads on. */
+/**
+ * Makes rules from a table: code, severity, the places that show the finding, and the command that fixes the problem or helps to find its
+ * cause.
+ */
 export function makeRules<Code extends string>(
   rows: Readonly<Record<Code, readonly [severity: Rule['severity'], shown: string, run: string]>>,
   open?: Rule['open'],
@@ -42,7 +45,10 @@ export function makeRules<Code extends string>(
   return rules as Record<Code, Rule>
 }
 
-/** The values for the words in capitals in a command, and the rest of a finding. `run`: the finding's command, if the table has only an example. */
+/**
+ * The values that replace the words in capitals in a command, and the other members of a finding. `run`: the finding's command, if the
+ * table has only an example.
+ */
 type About = {
   account?: string
   since?: Date | null | undefined
@@ -67,7 +73,7 @@ export function commandOf(rule: Rule, { account, run, ...words }: About = {}): s
   return command.includes('…') ? undefined : command
 }
 
-/** The result of one look, as a phrase for a person, and the command that fixes it or leads on. */
+/** The result of one check, as a phrase for a person, and the command that fixes the problem or helps to find its cause. */
 export type Finding = Readonly<{
   found: string
   run?: string
@@ -92,12 +98,12 @@ export function makeFinding(rule: Rule, found: string, about: About = {}): Findi
   }
 }
 
-/** Makes a finding that nothing is wrong. */
+/** Makes the finding that nothing is wrong. */
 export function ok(found: string, run?: string): Finding {
   return { state: 'ok', found: toLine(found), ...(run !== undefined && { run }) }
 }
 
-/** Makes a finding for something that works but needs a look. */
+/** Makes a finding for something that works but that a person should check. */
 export function warning(found: string, run?: string): Finding {
   return { ...ok(found, run), state: 'warning' }
 }
@@ -112,7 +118,10 @@ export function leftOut(reason: string): Finding {
   return { state: 'left_out', found: reason }
 }
 
-/** Turns an error into a problem of its kind. Without a remedy, the error's own sentence says what to do. */
+/**
+ * Makes the finding of an error, with the kind of problem that the error belongs to. Without a remedy, the error's own sentence says what
+ * to do.
+ */
 export function problemOf(error: unknown, { hint, run }: Remedy = {}): Finding {
   const known = asDiskFull(error) ?? error
   return problem(kindOf(known), withRemedy(errorLine(known), { hint }), run)
@@ -131,7 +140,7 @@ const PAST_AFTER_MS = 1 * DAY
 
 type DaemonTimes = Readonly<{ startedAt: Date; now: Date }>
 
-/** Reports whether a finding may soon be over by itself in a daemon that began at `startedAt`, so that nothing is known yet. */
+/** Reports whether a finding may soon end without a person, because a daemon that began at `startedAt` is still catching up. */
 export function isOpen({ rule }: Finding, { startedAt, now }: DaemonTimes): boolean {
   if (rule?.open === 'after a start') return now.getTime() - startedAt.getTime() <= SETTLED_AFTER_MS
   return rule?.open === 'until over'

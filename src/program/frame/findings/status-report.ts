@@ -10,7 +10,10 @@ export type Status = Awaited<ReturnType<typeof findStatus>>
 /** The most failed activities in the report; the row of each account has their count. */
 const FAILED_SHOWN = 20
 
-/** Finds the state of accounts, activities, uploads and waiting files, and what is wrong. `facts` hold the state of now and select the accounts. */
+/**
+ * Finds the state of accounts, activities, uploads and waiting files, and the current problems. `facts` read the current state and select
+ * the accounts.
+ */
 export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date())) {
   const { config, store } = app
   const { accountId } = facts
@@ -41,7 +44,7 @@ export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date(
     accounts: (await facts.statuses()).map((status) => ({
       ...status,
       login: status.needs_login ? ('needs login' as const) : ('signed in' as const),
-      /** why the login needs a look: other_rider, needs_login, token_refused; null if nothing is wrong */
+      /** what is wrong with the login: other_rider, needs_login, token_refused; null if nothing is wrong */
       login_code: logins.get(status.account)?.rule?.code ?? null,
       next_command: logins.get(status.account)?.run ?? null,
       /** the finding that days of the account are days of UTC; null if all time zones are known */
@@ -70,7 +73,7 @@ export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date(
     ),
     /** what works in the features, in sentences for a person */
     in_order: all.filter(({ check, state }) => state === 'ok' && states.some((each) => each.check === check)),
-    /** what a person should look at, each with the command that fixes it or leads on */
+    /** what a person should check, each with the command that fixes the problem or helps to find its cause */
     findings: findings.map(({ rule, state, account, found, run, since }) => ({
       ...{ code: rule?.code, severity: state, account: account ?? null, found },
       ...{ run: run ?? null, since: since ?? null },

@@ -1,4 +1,4 @@
-/** The keys of the list's state in the URL; a missing key sets no filter. */
+/** The keys of the list's state in the URL. If a key is missing, its filter does not apply. */
 export const KEYS = [
   ...(['search', 'account', 'type', 'year', 'day', 'length', 'breakthrough', 'power', 'absent'] as const),
   ...(['sort', 'order'] as const),
@@ -25,7 +25,10 @@ export function orderOf({ sort = 'started', order }: ListState): { sort: string;
   return { sort, descending: order === undefined || order === 'desc' }
 }
 
-/** Returns the changes that sort by a column: names start with A, others with the highest value. The same column again reverses the order. */
+/**
+ * Returns the changes that sort by a column: names from A, other columns from the highest value. If the list is already sorted by this
+ * column, reverses the order.
+ */
 export function sortBy(state: ListState, sort: string): ListState {
   const now = orderOf(state)
   const descending = now.sort === sort ? !now.descending : sort !== 'name'

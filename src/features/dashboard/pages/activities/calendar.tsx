@@ -11,7 +11,7 @@ type Week = ReadonlyArray<Day | undefined>
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const DAY_MS = 86_400_000
-/** Number of days that each key moves. */
+/** Number of days by which each key moves the focus. */
 const STEPS: Readonly<Record<string, number>> = {
   ...{ ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1 },
   ...{ PageUp: -28, PageDown: 28 },
@@ -33,7 +33,10 @@ type Props = {
   onDay: (day: string) => void
 }
 
-/** The calendar of a year, with a square for each day, darker for more load, that selects the day; and a table of the months. */
+/**
+ * The calendar of a year, with a square for each day, and a table of the months. A square is darker for more load; a click on a square
+ * selects its day.
+ */
 export function Calendar({ year, sums, chosen, onDay }: Props) {
   const weeks = useMemo(() => weeksOf(year, sums.days), [year, sums])
   const bounds = useMemo(() => boundsOf(sums.days), [sums])
@@ -42,7 +45,7 @@ export function Calendar({ year, sums, chosen, onDay }: Props) {
   const [focused, setFocused] = useState<string>()
   const days = weeks.flat().filter((day) => day !== undefined)
   const known = (day: string | undefined) => days.some((one) => one.day === day)
-  // Tab reaches a single day: the day last reached by arrow keys, the selected day, or the newest day with activities.
+  // Tab reaches only one day: the day last reached by arrow keys, or else the selected day, or else the newest day with activities.
   const newest = days.findLast(({ activities }) => activities > 0) ?? days[0]
   const reached = [focused, chosen, newest?.day].find(known)
   useLayoutEffect(() => {

@@ -6,14 +6,14 @@ import { type Key, LENGTHS, type ListState, orderOf } from './address.ts'
 import type { findActivityCalendar } from './queries.ts'
 import { SORTS } from './rows.tsx'
 
-/** The options of the filters, and the days of a year. */
+/** The options of the filters, and a year's days with their sums. */
 export type Facets = Sent<typeof findActivityCalendar>
-/** `typed`: a change by typing adds no entry to the browser's history. */
+/** With `typed`, a change adds no entry to the browser's history. */
 export type OnChange = (changes: ListState, how?: { typed: boolean }) => void
 type Option = readonly [value: string, text: string]
 type Props = { facets: Facets; state: ListState; onChange: OnChange }
 
-/** How long input must pause before a search, ms, so that a dictation tool's letters start one search. */
+/** How long typing must pause before a search starts, ms, so that the letters of a dictation tool start only one search. */
 const TYPING_MS = 10
 
 /** The search and the filters. */
@@ -52,7 +52,7 @@ function Search({ state, onChange }: Omit<Props, 'facets'>) {
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => {
-    // While a person types, the field's text is newer than the state.
+    // Do not overwrite the field while a person types, because its text is newer than the state.
     if (field.current && document.activeElement !== field.current) field.current.value = state.search ?? ''
   }, [state.search])
   const search = () => {
@@ -127,7 +127,7 @@ export function Seasons({ facets, state, onChange }: Props) {
   )
 }
 
-/** A button for each active filter, which removes it. */
+/** A button for each active filter, which removes the filter. */
 export function SetFilters({ facets, state, onChange }: Props) {
   const account = facets.accounts.find(({ account_id: id }) => String(id) === state.account)?.account
   const texts: Readonly<Partial<Record<Key, string>>> = {

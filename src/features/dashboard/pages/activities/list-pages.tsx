@@ -9,13 +9,13 @@ export type Page = Sent<typeof findActivityPage>
 export type Line = Page['lines'][number]
 
 const PAGE_LINES = 100
-/** Maximum number of pages in memory; other pages are fetched again on scrolling. */
+/** Maximum number of pages in memory; scrolling fetches other pages again. */
 const MAX_PAGES = 20
 
 /** The activities of one filtered list, fetched page by page on demand. */
 export type ListPages = ReturnType<typeof pagesOfList>
 
-/** Makes the pages of a list; fetches none yet. */
+/** Makes the pages of a list; fetches no page yet. */
 export function pagesOfList(state: ListState) {
   const pages = new Map<number, readonly Line[]>()
   const fetching = new Set<number>()
@@ -24,7 +24,7 @@ export function pagesOfList(state: ListState) {
   /** Returns the URL of the page that contains a row. */
   const addressOf = (index: number) =>
     `/api/activities/list${formatQuery({ ...state, offset: pageOf(index) * PAGE_LINES, limit: PAGE_LINES })}`
-  /** Stores a fetched page and reports whether a line or a sum has changed. */
+  /** Stores a fetched page and returns whether a line or a sum has changed. */
   const accept = (page: Page, index: number) => {
     const { lines, ...rest } = page
     const before = JSON.stringify(pages.get(pageOf(index)))

@@ -15,7 +15,7 @@ import { type ListPages, type Page, pagesOfList } from './list-pages.tsx'
 /** The content of the page: the list of one state with its sums, and the filters. */
 type Shown = { state: ListState; pages: ListPages; sums: Page; calendar: Facets }
 
-/** Poll interval, ms: an upload appears within seconds. */
+/** Poll interval, ms, short so that an upload appears within seconds. */
 const POLL_EVERY_MS = 5_000
 /** Interval between saves of the scroll position, ms: a browser allows 100 history changes in 30 s. */
 const REST_MS = 250
@@ -96,7 +96,7 @@ function useList(state: ListState) {
 
     async function onData(sums: Page, polled: number): Promise<Problem | undefined> {
       if (!pages.accept(sums, polled)) return undefined
-      // The options of the filters and the days change only if the activities do.
+      // Fetch the calendar only if activities have changed, because its filters and days depend only on the activities.
       const answer = await (calendar ?? fetchCalendar())
       calendar = undefined
       if (left.signal.aborted) return undefined
@@ -123,14 +123,14 @@ function useList(state: ListState) {
 /** The position in a list: the scroll offset, px, the first visible row, and the URL of the opened activity. */
 type Place = { y: number; first: number; activity: string | undefined }
 
-/** Returns the position of this list in the browser's history; undefined if the list is newly opened. */
+/** Returns this list's position from the browser's history; undefined if the list is newly opened. */
 function placeKept(): Place | undefined {
   return history.state ?? undefined
 }
 
 /**
- * Scrolls a newly shown list to its last position and focuses the activity that was opened from it. Saves the position in the browser's
- * history, so that Back returns there. `firstShown` returns the first visible row.
+ * Scrolls a newly shown list to its last position and focuses the activity that was opened from the list. Saves the position in the
+ * browser's history, so that Back returns there. `firstShown` returns the first visible row.
  */
 function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void {
   useLayoutEffect(() => {
@@ -164,7 +164,7 @@ function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void 
 
 type SumsProps = { sums: Page; state: ListState; onChange: OnChange }
 
-/** The summary of the whole list or, if it is empty, what to do. */
+/** The summary of the whole list or, if the list is empty, what to do. */
 function Sums({ sums, state, onChange }: SumsProps) {
   const { total, absent } = sums
   const isFiltered = formatQuery(changeState(state, { sort: '', order: '' })) !== ''

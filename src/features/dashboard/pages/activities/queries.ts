@@ -22,7 +22,7 @@ export type SortKey = keyof typeof SORT_KEYS
 const YES = { type: 'string', enum: ['yes'] } as const
 /** JSON schemas of the list's filters; a missing filter does not apply. */
 export const FILTER = {
-  /** words; each must be in the name or the description */
+  /** words, each of which must be in the name or the description */
   search: { type: 'string', maxLength: 200 },
   account: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
   type: { type: 'string', maxLength: 200 },
@@ -38,8 +38,8 @@ export const FILTER = {
 type ActivityFilter = Query<typeof FILTER>
 
 /**
- * The order of a list; an activity without the value comes last in both directions. The rider's `language`, such as `sv`, sets the
- * collation.
+ * The order of a list. An activity without a value in the sort column comes last in both directions. The rider's `language`, such as `sv`,
+ * sets the collation.
  */
 type ActivityOrder = { sort: SortKey; descending: boolean; language?: string | undefined }
 
@@ -48,7 +48,7 @@ type ActivityPage = {
   total: number
   /** matching activities that the service no longer lists */
   absent: number
-  /** activities that have yet to be fetched, which the sums leave out */
+  /** activities that are not fetched yet; the sums leave these out */
   to_fetch: number
   elapsed_s: number
   distance_km: number
@@ -65,7 +65,7 @@ export async function findActivityPage(
   const { filter, order, offset, limit } = input
   const direction = sql.raw(order.descending ? 'desc' : 'asc')
   const collation = order.sort === 'name' ? `collate ${await findCollation(tx, order.language)}` : ''
-  // Sorts narrow rows, because the full rows are wide, and then reads the full rows of the page only.
+  // Sorts only ids and sort keys, because full rows are wide, and then reads the full rows of this page.
   const rows = await rowsOf<ActivityPage>(tx)`
      with matched as materialized (
        select v.activity_id, v.absent_since is not null as gone, v.fetched_at is null as unfetched, ${sql.raw(`${SORT_KEYS[order.sort]} ${collation}`)} as key, v.elapsed_s, v.distance, v.xss
@@ -111,7 +111,7 @@ const POWER = {
 /** Makes the SQL condition of a filter on activities `v`. Each word must be in the name or the description. */
 function makeCondition({ account, type, year, day, breakthrough, power, ...filter }: ActivityFilter) {
   const words = (filter.search ?? '').split(/\s+/).filter(Boolean)
-  // Folds the words once instead of once per row.
+  // An array in a subquery, so that Postgres folds the words once instead of once per row.
   const folded = sql`array(select ${WORD} from unnest(${sql.param(words)}::text[]) word)`
   const found = sql`not exists (select from unnest(${folded}) word where strpos(${SEARCHED}, word) = 0)`
   const startsWithin = (from: string, part: string) =>
@@ -131,7 +131,7 @@ function makeCondition({ account, type, year, day, breakthrough, power, ...filte
   )
 }
 
-/** The number of activities of a day or a month, and their sums; null if no activity has the value. */
+/** The number of activities of a day or a month, and their sums. A sum is null if no activity has the value. */
 type Sums = { activities: number; elapsed_s: number | null; xss: number | null }
 type Calendar = { days: Array<Sums & { day: string }>; months: Array<Sums & { month: string }> }
 

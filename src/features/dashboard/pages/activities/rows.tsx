@@ -80,7 +80,7 @@ export function Head({ state, several, onSort }: HeadProps) {
   )
 }
 
-/** A row of the list; until its line is fetched, an empty row of the same height. */
+/** A row of the list. Until its data are fetched, the row is empty and has the same height. */
 export function Row({ line, index, several }: { line: Line | undefined; index: number; several: boolean }) {
   return (
     // Row 1 is the header.

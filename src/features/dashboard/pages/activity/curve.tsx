@@ -86,7 +86,7 @@ function Comparison({ curve, activityId, kg, label, points: others }: Comparison
       ]),
     [label],
   )
-  // Durations longer than this activity have nothing to compare.
+  // Leave out durations longer than this activity, because there is nothing to compare.
   const points = useMemo(() => {
     const byDuration = new Map(others.map((point) => [point.duration_s, point]))
     return curve.map((point): Point => ({ ...point, other: byDuration.get(point.duration_s) }))
@@ -149,18 +149,18 @@ function describe(compared: readonly Point[], label: string): string {
 }
 
 function shareOf({ watts, other }: Point): number | null {
-  // Rounds down, because a watt below the best is not 100 %.
+  // Rounds down, because one watt less than the best is not 100 %.
   return other === undefined || other.watts === 0 ? null : Math.floor((watts / other.watts) * 100)
 }
 
 type Found = Sent<() => { lines: ActivityLine[] }>
 type ChoiceProps = {
-  /** the shown activity, which is not offered */
+  /** the shown activity, which is not among the choices */
   own: number
   onChoose: (activityId: number, name: string) => void
 }
 
-/** Maximum number of activities found; another search word finds the others. */
+/** Maximum number of listed activities; another search word finds the others. */
 const SHOWN = 8
 /** How long typing must pause before a search, ms, so that each letter does not start a search. */
 const TYPING_MS = 200

@@ -60,7 +60,7 @@ export function Heading({ view: { facts, older_id: older, newer_id: newer, sever
   )
 }
 
-/** The notice about an activity that is gone, failed or incomplete; nothing otherwise. */
+/** The notice about an activity that is absent, failed or incomplete; nothing for other activities. */
 export function StateNotice({ facts, command }: { facts: Facts; command: string }) {
   const { absent_since: gone, detail_state: state, fetch_error: reason } = facts
   const why = reason ?? 'the reason is unknown'
@@ -82,7 +82,7 @@ export function StateNotice({ facts, command }: { facts: Facts; command: string 
   return problem ? <Notice {...problem} /> : null
 }
 
-/** The numbers of the activity and their origin; `summary` is undefined until the samples arrive. */
+/** The numbers of the activity, each with its origin; `summary` is undefined until the samples arrive. */
 export function FactsList({ facts, measures, summary }: Given) {
   const { revisions, fetched_at: fetchedAt, file_name: file } = facts
   return (

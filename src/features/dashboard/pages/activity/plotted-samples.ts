@@ -7,9 +7,9 @@ import { rowsOf } from '../rows-of.ts'
 /** The columns that a page always plots, with the number of visible decimals; more would enlarge the 86,400 seconds of a day. */
 const PLOTTED = { power: 0, p_raw: 0, mpa: 0, hr: 0, cad: 0, alt: 1, dist: 1, lat: 6, lng: 6 } as const
 const NAMES = Object.keys(PLOTTED) as ReadonlyArray<keyof typeof PLOTTED>
-/** Maximum plotted value: a larger value is not a measurement and would flatten the plot. */
+/** Maximum plotted value: a larger value is no real measurement and would flatten the rest of the plot. */
 const MAX_VALUE = 1e9
-/** The columns of samples that a page plots on demand. */
+/** The columns of samples that a page plots only if a person asks for them. */
 const ON_DEMAND = ['spd', 'tgt', 'tws', 'xds', 'lws', 'hws', 'pws'] as const
 /** SQL: the samples of the main run of activity `$1`. */
 export const PLOTTED_SAMPLES = `from training.samples s join training.activities a using (activity_id)
@@ -20,7 +20,7 @@ type SampledColumn = keyof typeof PLOTTED
 /** The columns of FIT records that a page plots if they were recorded; units as in training.fit_records. */
 const RECORDED = ['temperature', 'core_temperature', 'respiration_rate', 'right_power_pct'] as const
 type RecordedColumn = (typeof RECORDED)[number]
-/** Maximum age of a FIT record at a sample, s: an older record belongs to another moment. */
+/** Maximum age of a FIT record at the time of a sample, s: an older record says nothing about this sample. */
 const RECORD_REACH_S = 5
 
 /**
@@ -57,7 +57,7 @@ export async function findSampleColumns(tx: Tx, activityId: number): Promise<Sam
   }
 }
 
-/** Rounds values to these decimals; returns null for values that cannot be plotted, and an empty array if all are null. */
+/** Rounds values to this many decimals. A value that cannot be plotted becomes null; returns an empty array if all are null. */
 function plotValues(values: Float64Array, count: number, decimals: number): Array<number | null> {
   const factor = 10 ** decimals
   const plotted = Array.from(values.subarray(0, count), (value) =>
@@ -88,7 +88,9 @@ async function findRecorded(tx: Tx, activityId: number, elapsed: readonly number
   return Object.fromEntries(columns.filter(([, column]) => column.some((value) => value !== null)))
 }
 
-/** Finds one further field of an activity, in the order of findSampleColumns; undefined if it does not exist. */
+/**
+ * Finds the values of one further field of an activity, one for each sample of findSampleColumns; undefined if the field does not exist.
+ */
 export async function findSampleField(tx: Tx, input: { activityId: number; field: string }) {
   const column = ON_DEMAND.find((name) => name === input.field)
   if (column) {

@@ -68,8 +68,8 @@ type Compared = {
 }
 
 /**
- * Finds the power curve to compare an activity's curve with: that of another activity, or the bests of a season, 90 days or all time.
- * Returns undefined if one of the activities does not exist.
+ * Finds the power curve to compare an activity's curve with: the curve of another activity, or the bests of a season, of 90 days or of all
+ * time. Returns undefined if one of the activities does not exist.
  */
 export async function findCompared(
   { store }: Pick<PagesApp, 'store'>,
@@ -101,7 +101,7 @@ type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
     sig_manual: boolean | null
     sig_error: string | null
     sample_count: number | null
-    /** from the last training info before the start or, if there is none, from the first after it */
+    /** from the last training info before the start or, if there is none, from the first training info after the start */
     weight_kg: number | null
     /** the file of the drop folder from which the activity came */
     file_name: string | null
@@ -115,7 +115,7 @@ type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
 
 const SUMMARY = Object.keys(SUMMARY_FIELDS).map((column) => sql.raw(`v.${column}`))
 
-/** Finds one activity, even an absent one; undefined if the id is unknown. */
+/** Finds one activity, even if the service no longer lists it; undefined if the id is unknown. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
   const [row] = await rowsOf<ActivityFacts>(tx)`
      select ${sql.join(SUMMARY, sql`, `)}, ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description,
@@ -180,7 +180,7 @@ type Ids = { accountId: number; activityId: number }
 type Zones = Record<'ftp' | 'hr_max' | 'above_ftp_s' | 'near_mpa_s', number | null> &
   Record<'power_s' | 'hr_s', Array<number | null>>
 
-/** Finds the seconds of an activity in each zone; undefined if the activity has no samples or is absent. */
+/** Finds the seconds of an activity in each zone; undefined if the activity has no samples, or if the service no longer lists it. */
 async function findZones(tx: Tx, input: Ids): Promise<Zones | undefined> {
   const [row] = await rowsOf<Zones>(tx)`
      select ftp, array[power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s] as power_s, hr_max,
@@ -195,7 +195,7 @@ type Lap = { lap: number } & Record<
   number | null
 >
 
-/** Finds the laps in an activity's FIT file; empty if there is no file. */
+/** Finds the laps in an activity's FIT file; returns an empty list if there is no file. */
 async function findLaps(tx: Tx, input: Ids): Promise<Lap[]> {
   const { rows } = await tx.client.query<Lap>(
     `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.distance_m, l.avg_power, l.max_power,
@@ -211,7 +211,10 @@ async function findLaps(tx: Tx, input: Ids): Promise<Lap[]> {
 type RouteActivity = Record<'moving_s' | 'pct' | 'mean_power' | 'xss' | 'place' | 'trend_s', number | null> &
   Pick<ComparedPoint, 'day'> & { id: number }
 
-/** Finds the activities on a route, newest first: deviation from the mean time, rank by time and, if they span a year, the yearly trend, s. */
+/**
+ * Finds the activities on a route, newest first, each with its deviation from the mean time, %, its rank by time and, if the activities
+ * span a year, the yearly trend, s.
+ */
 async function findSameRoute(tx: Tx, routeId: number | null = null): Promise<RouteActivity[]> {
   return rowsOf<RouteActivity>(tx)`
      select v.activity_id as id, v.started_at_local::date::text as day, m.moving_s, m.mean_power, v.xss,

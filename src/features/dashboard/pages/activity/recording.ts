@@ -8,8 +8,8 @@ const STEPS_S = [1, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
 const MAX_STEPS = 24
 
 /**
- * Inserts an empty point into every pause, so that a chart's line is interrupted. `places` has the sample index of each point of the
- * chart; in a pause, the index of the last sample before it.
+ * Inserts an empty point into every pause, so that the chart's line has a gap there. `places` has the sample index of each point of the
+ * chart; for a point in a pause, the index of the last sample before the pause.
  */
 export function withPauses(at: readonly number[], columns: Readonly<Record<string, Column>>) {
   const pause = pauseOf(at)
@@ -55,7 +55,7 @@ export function makeSteps(samples: Samples) {
   })
 }
 
-/** Parses `1:02:03`, `2:03` or `45` into seconds; returns undefined for another text. */
+/** Parses `1:02:03`, `2:03` or `45` into seconds; returns undefined for any other input. */
 export function parseTime(text: string): number | undefined {
   if (!/^\d{1,3}(:\d{1,2}){0,2}$/.test(text.trim())) return undefined
   return text

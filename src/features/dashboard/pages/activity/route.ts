@@ -25,7 +25,7 @@ export function makeRoute({
   return first && rest.some(({ x, y }) => x !== first.x || y !== first.y) ? [first, ...rest] : undefined
 }
 
-/** Finds the route's point for a sample index: the last point at or before it or, before the first point, the first. */
+/** Finds the route's point for a sample index: the last point up to this index, or the first point if there is none. */
 export function pointAt(route: readonly RoutePoint[], index: number): RoutePoint | undefined {
   return route.findLast((point) => point.index <= index) ?? route[0]
 }

@@ -8,7 +8,7 @@ export type Column = ReadonlyArray<number | null>
 
 /** Longest gap that is not a pause in a recording with a sample each second, s. */
 const PAUSE_S = 10
-/** Number of samples on each side over which to average the speed, because distances are rounded. */
+/** Number of samples on each side over which the speed is averaged, because distances are rounded. */
 const SPEED_REACH = 2
 const MPS_TO_KMH = 3.6
 
@@ -27,7 +27,7 @@ export function pauseOf(at: readonly number[]): number {
   return Math.max(PAUSE_S, 2 * usual)
 }
 
-/** Computes the speed at each sample, km/h, from the distance; empty if there is no distance. */
+/** Computes the speed at each sample, km/h, from the distance; returns an empty list if no distance was recorded. */
 export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null> {
   const pause = pauseOf(at)
   return dist.map((_, index) => {
@@ -43,8 +43,8 @@ export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null>
 }
 
 /**
- * Returns a function that extracts the input of the measures from the samples, from index `begin` up to but not including `end`. In a
- * section, a sample lasts as long as in the whole activity, and power has the same source.
+ * Returns a function that extracts the input of the measures from the samples, from index `begin` up to but not including `end`. A section
+ * gives each sample the same duration, and power the same source, as the whole activity.
  */
 export function makeCuts(samples: Samples) {
   const t = Float64Array.from(samples.elapsed_s, (moment) => moment * 1_000)
@@ -63,7 +63,7 @@ export function makeCuts(samples: Samples) {
   }
 }
 
-/** Summarizes the samples from index `begin` up to but not including `end`, by the same measures as ride_measures. */
+/** Summarizes the samples from index `begin` up to but not including `end`, with the measures of training.ride_measures. */
 export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.length) {
   const cut = (column: Column) => column.slice(begin, end)
   const at = samples.elapsed_s.slice(begin, end)
@@ -74,7 +74,7 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
   const known = cut(samples.dist).filter((value) => value !== null)
   return {
     elapsed_s: (at.at(-1) ?? 0) - (at[0] ?? 0),
-    /** without pauses */
+    /** recorded time without pauses */
     recorded_s: recorded.heldS.reduce((sum, held) => sum + held, 0),
     moving_s: ridden.movingS,
     distance_m: known.length < 2 ? null : (known.at(-1) ?? 0) - (known[0] ?? 0),
@@ -92,7 +92,10 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
   }
 }
 
-/** Computes mean and extremes of a column; null if it has no values. Uses a loop, because Math.max limits the number of arguments. */
+/**
+ * Computes the mean and the extremes of a column; null if the column has no values. Uses a loop, because Math.max limits the number of
+ * arguments.
+ */
 export function spreadOf(column: Column) {
   let [sum, count] = [0, 0]
   let highest: number | null = null
@@ -107,7 +110,7 @@ export function spreadOf(column: Column) {
   return { mean: count === 0 ? null : sum / count, highest, lowest }
 }
 
-/** Returns the index of the first sample at or after a time, s; the number of samples if there is none. */
+/** Returns the index of the first sample at or after a time, s; returns the number of samples if there is no such sample. */
 export function indexAt(at: readonly number[], moment: number): number {
   const index = at.findIndex((one) => one >= moment)
   return index < 0 ? at.length : index

@@ -15,7 +15,7 @@ import { type Samples, speedsOf, spreadOf, type Column as Values } from './summa
 
 const TENTHS = { digits: 1 }
 const SPEED = makeLane(110, [makeLine('speed', 'Speed', UNITS.speed, 'low', TENTHS)], { fromZero: true })
-/** The speed of a run, formatted as a pace; faster is higher. */
+/** The speed of a run, formatted as a pace. The axis is a speed, so faster is higher. */
 const PACE = makeLane(110, [makeLine('speed', 'Pace', `/${UNITS.distance}`, 'low', { write: formatPace })], {
   fromZero: true,
   unit: `min/${UNITS.distance}`,

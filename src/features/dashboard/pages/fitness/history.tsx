@@ -118,7 +118,7 @@ function History(props: Props) {
   )
 }
 
-/** Returns the columns of the table, without the lines of coming days. */
+/** Returns the columns of the table, without the coming days' lines. */
 function columnsOf(lanes: readonly Lane[]): readonly Column<Month>[] {
   return [
     { title: 'Last of the month', names: 'at', cell: (month) => formatDay(month.at) },

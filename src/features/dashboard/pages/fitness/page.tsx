@@ -12,7 +12,7 @@ import type { View } from './queries.ts'
 import { parseRange, RangeChoice } from './range.tsx'
 import { Weeks } from './weeks.tsx'
 
-/** Fitness changes with each activity, not with the seconds. */
+/** Poll interval, ms, longer than on other pages because fitness changes only with an activity. */
 const POLL_EVERY_MS = 15_000
 const KEYS = ['account', 'span', 'season', 'sport'] as const
 

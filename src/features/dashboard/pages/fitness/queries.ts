@@ -9,7 +9,9 @@ import { rowsOf } from '../rows-of.ts'
 /** The content of the page as the browser receives it. */
 export type View = Sent<typeof findFitness>
 
-/** Finds the content of the fitness page; weeks and bests cover a sport, see chooseSport. Returns undefined if the account does not exist. */
+/**
+ * Finds the content of the fitness page. Weeks and bests cover one sport, see chooseSport. Returns undefined if the account does not exist.
+ */
 export async function findFitness(
   { store }: Pick<PagesApp, 'store'>,
   input: { accountId?: number | undefined; season?: number | undefined; sport?: string | undefined },
@@ -44,9 +46,9 @@ const DAY_S = 86_400
 const SIGNATURE = ['ftp', 'hie_kj', 'pp', 'ltp'] as const
 /** One array for each quantity. `at` has the rider's days, ascending, as seconds from 1970 to 0:00 UTC of the day. */
 type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
-/** The loads and the form; the service document gives no units. */
+/** The loads and the form, for which the service document gives no units. */
 const LOADS = ['training_load', 'recovery_load', 'form'] as const
-/** The same for coming days: with the planned load, and with rest. */
+/** The training load and the form on coming days: with the planned load, and with rest. */
 const AHEAD = ['training_ahead', 'form_ahead', 'form_rest'] as const
 type LoadColumns = TimeColumns<(typeof LOADS)[number]>
 
@@ -65,7 +67,10 @@ const DERIVED = `(
   cross join lateral training.form_on(t.day + n, '[]', t.account_id) r
   where r.form is not null) known`
 
-/** Finds an account's loads and form on each past and coming day: derived or, if no constants fit the rides, as the service reported them. */
+/**
+ * Finds an account's loads and form on each past and coming day. The values are derived or, if no constants fit the rides, the values that
+ * the service reported.
+ */
 async function findLoad(tx: Tx, accountId: number) {
   const derived = await findColumns(tx, { names: [...LOADS, ...AHEAD], accountId, from: DERIVED })
   const isDerived = derived.form.some((value) => value !== null)
@@ -75,7 +80,7 @@ async function findLoad(tx: Tx, accountId: number) {
     is_derived: isDerived,
     /** why today's form is unknown; null if it is known */
     reason: (await findFormToday(tx, accountId))?.reason ?? null,
-    // Today is the first day of the lines for coming days.
+    // The lines for coming days begin with today.
     days_ahead: today < 0 ? 0 : derived.at.length - 1 - today,
   }
 }
@@ -114,8 +119,8 @@ async function findAnsweredColumns(tx: Tx, accountId: number): Promise<LoadColum
 }
 
 /**
- * Truncates a number to two decimals, because all digits would be most of the response's size. Truncates instead of rounding, because the page
- * rounds again: 10.46 would become 10.5, then 11.
+ * Truncates a number to two decimals, because full precision would be most of the response's size. Does not round, because the page rounds
+ * again: 10.46 would become 10.5, then 11.
  */
 function cut(value: number | null | undefined): number | null {
   return value === null || value === undefined ? null : Math.trunc(value * 100) / 100
@@ -142,7 +147,7 @@ const lastOf = (name: string) => `(array_agg(${name} order by at desc) filter (w
 
 /** A best mean power, W, with its activity and local day. */
 type Best = { watts: number; activity_id: number; day: string | null }
-/** The best mean powers over one duration: of all time, of a season (calendar year), and of the last 90 days. */
+/** The best mean powers over one duration: the best of all time, of a season (calendar year), and of the last 90 days. */
 type BestPoint = { duration_s: number } & Record<'all_time' | 'season' | 'last_90_days', Best | null>
 
 /** Finds an account's best mean powers by duration, of all time, a season and the last 90 days, in one sport or all sports. */
@@ -163,7 +168,7 @@ type Week = Record<'monday' | 'activities' | 'low' | 'high' | 'peak' | 'xss', nu
 }
 
 /**
- * Finds every week of an account from the first activity to today, oldest first, with sums of one sport or all sports. `xss` is more than the
+ * Finds every week of an account from the first activity to today, oldest first, with sums of one sport or all sports. `xss` exceeds the
  * sum of its parts if the service sent no parts for an activity. The recommendation and the training load, at the end of the week or now,
  * cover all sports. The ramp is null unless the loads of both weeks are known.
  */

@@ -45,7 +45,7 @@ const SPEC: Spec = { label: 'Training load score of each week', x: dayAxis(), la
 
 const PLOTTED = ['low', 'high', 'peak', 'xss', 'recommended', 'ramp'] as const
 
-/** The plots of the weekly load, the load compared with the recommendation, and the ramp of the training load; and their table. */
+/** The plots of the weekly load, of the load compared with the recommendation, and of the training load's ramp, with a table. */
 export function Weeks({ weeks, range }: { weeks: View['weeks']; range: ChosenRange }) {
   // A bar covers its week, so the axis includes the end of the last week.
   const end = (weeks.at(-1)?.monday ?? 0) + WEEK_S

@@ -21,16 +21,19 @@ import {
 import type { NearView, View } from './queries.ts'
 
 const POLL_EVERY_MS = 60_000
-/** A map fetches finer tracks of its part, 300 kB at most, at fewer m per px than this number divided by the number of activities. */
+/**
+ * The map fetches finer tracks of the shown part (at most 300 kB) if its m per px are fewer than this number divided by the number of
+ * activities.
+ */
 const NEAR_M = 15_000
 /** How long the map must rest before it fetches finer tracks, ms. */
 const REST_MS = 200
 /** Zoom factor after which the map fetches finer tracks again. */
 const FINER = 3
 const KEYS = ['account', 'year', 'sport'] as const
-/** Width around the pointer in which a track counts as hit, px. */
+/** Maximum distance of a track from the pointer at which the track counts as hit, px. */
 const REACH_PX = 16
-/** Maximum number of activities named at a place. */
+/** Maximum number of activities that are named for one place. */
 const NAMED = 5
 
 /** Finer tracks of a part of the map, by activity, and the map's metres per px. */

@@ -34,20 +34,20 @@ export async function findMap(
       /** the account of the page; null if there is no account yet */
       account_id: choice.shown?.account_id ?? null,
       tracks,
-      /** number of activities with positions whose track the daemon has not made yet */
+      /** number of activities with positions for which the daemon has not made a track yet */
       left: rows.length - tracks.length,
       map_tiles: dashboardSettings.of(config).mapTiles ?? null,
     }
   })
 }
 
-/** A simplified line may differ from the track by the box's height divided by this number. */
+/** A simplified line may deviate from the track by at most the box's height divided by this number. */
 const STEPS = 300
 
 /** 360 degrees, in millionths of a degree. */
 const WORLD = 360 * UNITS
 
-/** Finds the pieces of an account's tracks in a box; a smaller box gets finer tracks. The box may cross the 180° meridian. */
+/** Finds the pieces of an account's tracks in a box; the smaller the box, the finer the tracks. The box may cross the 180° meridian. */
 export async function findNear(
   { store }: Pick<PagesApp, 'store'>,
   { account = 0, west, south, east, north }: Box & { account?: number | undefined },

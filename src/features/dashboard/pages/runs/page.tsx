@@ -93,14 +93,14 @@ function Runs() {
   )
 }
 
-/** Describes the result of a run: found, fetched and failed items. */
+/** Describes the result of a run: the numbers of found, fetched and failed items. */
 function describe({ listed, changed, fetched, absent, failed, resource, kind, outcome }: Run) {
   if (outcome === 'running') return ''
   const isPoll = resource === 'activities' && kind !== 'fetch'
   const isScrub = resource === 'scrub'
   const changedWord = isScrub ? 'corrected' : 'changed'
   const found: ReadonlyArray<[number | null, string]> = [
-    // A poll only marks activities, which the daemon fetches later.
+    // A poll only marks changed activities; the daemon fetches them later.
     [changed, isPoll ? 'to fetch' : changedWord],
     // Leaves out fetched training info, because every poll fetches it, changed or not.
     [resource === 'training_info' ? null : fetched, 'fetched'],

@@ -11,7 +11,10 @@ export type View = Sent<typeof findRuns>
 /** Maximum number of runs on the page: some hours of polls. */
 const RUNS_SHOWN = 100
 
-/** Finds the last runs, newest first, and the content of the queues. If the queues cannot be read, returns the runs and the reason. */
+/**
+ * Finds the last runs, newest first, and the content of the queues. If the queues cannot be read, returns the runs and, instead of the
+ * queues, the reason.
+ */
 export async function findRuns(
   { store }: Pick<PagesApp, 'store'>,
   readQueues: () => ReturnType<typeof findQueues>,
@@ -21,7 +24,7 @@ export async function findRuns(
     runs: await findRecentRuns(tx, { limit: RUNS_SHOWN }),
   }))
   const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]))
-  // Catches every error, because Redis and Postgres fail in many ways while unreachable.
+  // Catches every error, because an unreachable Redis or Postgres can cause many different errors.
   const read = await readQueues().catch((error) => `the queues cannot be read: ${errorLine(error)}`)
   return {
     accounts: accounts.length,
@@ -31,7 +34,7 @@ export async function findRuns(
   }
 }
 
-/** Maximum number of jobs in a table; the counts cover all jobs. */
+/** Maximum number of jobs in a table of the page; the counts cover all jobs. */
 const JOBS_SHOWN = 50
 const COUNTED = ['waiting', 'prioritized', 'active', 'delayed', 'failed', 'completed'] as const
 

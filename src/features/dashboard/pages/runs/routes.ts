@@ -8,7 +8,7 @@ import { findQueues, findRuns } from './queries.ts'
 /** Timeout for reading the queues, ms, because the Redis client waits for a server that is down. */
 const QUEUES_WITHIN_MS = 3 * SECOND
 
-/** Adds the route of the last runs and the queues. It is read-only, because pausing a queue would pause it for every process. */
+/** Adds the route of the last runs and the queues. The route is read-only, because a paused queue would be paused for every process. */
 export function registerRuns(scope: FastifyInstance, app: PagesApp): void {
   const readQueues = makeCachedProbe(() => findQueues(app, app.queues), {
     keepMs: KEEP_MS,

@@ -21,7 +21,7 @@ export async function findTodayOf(tx: Tx, accountId: number) {
   return row
 }
 
-/** A day of the week: its load and its recommended load, see the view this_week. */
+/** A day of the week, with its load and the recommended load, see the view this_week. */
 type WeekDay = Record<'activities' | 'elapsed_s' | 'distance_km' | 'xss', number> & {
   day: string
   /** null if there is no training info yet */
@@ -44,7 +44,7 @@ type FormNow = {
   freshness: string | null
 }
 
-/** Finds an account's form after its last activity with a form; undefined if no activity has one. */
+/** Finds an account's form after its last activity with a form; undefined if no activity has a form. */
 export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | undefined> {
   const [row] = await rowsOf<FormNow>(tx)`
      select day::text as day, form, tl_total as training_load, rl_total as recovery_load, freshness
@@ -74,7 +74,7 @@ export type WorkoutOfDay = {
   files: Readonly<Record<string, string>>
 }
 
-/** Finds the workout in an account's newest training info, with its files by format; undefined if there is none. */
+/** Finds the workout in an account's newest training info, with the workout's files by format; undefined if there is no workout. */
 export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<WorkoutOfDay | undefined> {
   const [row] = await rowsOf<WorkoutOfDay>(tx)`
      select i.wotd_name as name, i.wotd_type as type, i.wotd_description as description, i.wotd_difficulty as difficulty,
@@ -85,10 +85,13 @@ export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<Worko
   return row
 }
 
-/** The number of runs in the last 24 hours, of runs that failed entirely or partly, and of new and changed activities. */
+/** The last 24 hours: the number of runs, of runs that failed entirely or partly, and of new and changed activities. */
 type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
 
-/** Counts the last 24 hours' runs, of all accounts or one, and activities by the change feed, because the daemon fetches them without a run. */
+/**
+ * Counts the runs of the last 24 hours, for all accounts or one. Counts the activities by the change feed, because the daemon fetches
+ * activities without a run.
+ */
 export async function findRunsOfDay(tx: Tx, accountId?: number): Promise<RunsOfDay> {
   const isChosen = sql.raw(ofAccount(accountId))
   const [row] = await rowsOf<RunsOfDay>(tx)`

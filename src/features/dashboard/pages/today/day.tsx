@@ -57,7 +57,10 @@ function Value({ value, note }: { value: string; note?: string }) {
   )
 }
 
-/** The current freshness, and the form with its two loads: derived for now or, if that is unknown, after the last ride. */
+/**
+ * The current freshness, and the form with its two loads: derived for this moment or, if that form is unknown, the values after the last
+ * ride.
+ */
 function Form({ today: { fitness, form, form_today: derived, form_trend: trend } }: Props) {
   const now = fitness?.status ?? null
   const load = fitness?.tl_total ?? null

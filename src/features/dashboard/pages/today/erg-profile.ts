@@ -2,10 +2,10 @@
 type ProfileStep = { from_s: number; to_s: number; from_watts: number; to_watts: number }
 
 const LINE = /^\s*(\d+(?:\.\d+)?)\s+(\d+(?:\.\d+)?)\s*$/
-/** Maximum number of lines to parse; no workout has as many. */
+/** Maximum number of lines to parse; no real workout has as many lines. */
 const MAX_LINES = 10_000
 
-/** Parses the steps of an ERG file, whose lines are minutes and watts; returns an empty array if there are no such lines. */
+/** Parses the steps of an ERG file, whose lines are minutes and watts; returns an empty array if the file has no such lines. */
 export function parseErgProfile(content: string): ProfileStep[] {
   const [, course = ''] = content.split('[COURSE DATA]')
   const points = course

@@ -37,7 +37,7 @@ export function Health({ view: { cards, runs, today, is_well: isWell } }: { view
   )
 }
 
-/** A card for each account: login, counts, progress, and the command to run if there is one. */
+/** A card for each account: login, counts, progress and, if a person must act, the command to run. */
 export function Accounts({ cards }: { cards: readonly Account[] }) {
   if (cards.length === 0) return <FirstSteps />
   return (

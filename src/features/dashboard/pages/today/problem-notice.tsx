@@ -28,7 +28,7 @@ export function ProblemNotice({ home_of: account, ...problem }: View['problems']
   )
 }
 
-/** Sets the account's home time zone; returns the reason if that fails. */
+/** Sets the account's home time zone; returns a sentence with the reason if the request fails. */
 async function sendHome(account: string, timezone: string): Promise<string | undefined> {
   const response = await send(`/api/home-timezone${formatQuery({ account, timezone })}`)
   if (!response) return 'The connection was lost; try again.'

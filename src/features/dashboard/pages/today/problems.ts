@@ -3,7 +3,7 @@ import { collectFindings } from '../../../../program/frame/findings/collect-find
 import { TIMEZONE_RULE } from '../../../../program/frame/findings/core-sources.ts'
 import type { Facts } from '../../../../program/frame/findings/facts.ts'
 
-/** A problem in a sentence, with the command to run if there is one. `calm`: the problem passes by itself or is over. */
+/** A problem in a sentence, with the command to run if there is one. `calm`: the problem is over, or ends without a person. */
 type ProblemView = {
   text: string
   command: string | null
@@ -15,7 +15,7 @@ type ProblemView = {
 /** Maximum number of problems on a page: an outage of the service may affect each of 10,000 accounts. */
 const MAX_PROBLEMS = 20
 
-/** Describes how many accounts other than the shown one have problems. */
+/** Describes how many accounts other than the shown account have problems. */
 export function describeOthers(unwell: ReadonlySet<unknown>, shown?: string): ProblemView[] {
   const others = [...unwell].filter((name) => name !== undefined && name !== shown).length
   const text = `${countOf(others, 'other account has', 'other accounts have')} problems. Run:`

@@ -32,9 +32,9 @@ import { collectProblems, describeOthers } from './problems.ts'
 /** The content of the page as the browser receives it. */
 export type View = Sent<ReturnType<typeof makeFindToday>>
 
-/** Maximum length of a list of files: enough for a screen. */
+/** Maximum number of files in a list, enough to fill a screen. */
 const MAX_FILES = 15
-/** Maximum number of recent activities: about two weeks; the activities page has the others. */
+/** Maximum number of recent activities, about two weeks of riding; the activities page has the others. */
 const MAX_ACTIVITIES = 8
 
 /**
@@ -100,7 +100,7 @@ async function findMirror({ store, owner }: Pick<PagesApp, 'store' | 'owner'>, a
       resync_command: commandFor('resync', failed.account, failed.path),
     })),
     ...lines,
-    // Removes folder paths, which the page must not show; the same applies to the backup.
+    // Removes the paths of folders, also of the backup's, because the page must not show any.
     waiting: status.waiting_files
       .slice(0, MAX_FILES)
       .map(({ path, reason, waiting_since }) => ({ path, reason, waiting_since })),
@@ -143,7 +143,10 @@ function viewOfWorkout({ files, ...about }: WorkoutOfDay) {
   return { ...about, formats: Object.keys(files).sort(), profile: parseErgProfile(files.erg ?? '') }
 }
 
-/** Selects the fields of an account for the page. Leaves out the rate if nothing is left to fetch, because it changes constantly. */
+/**
+ * Selects the fields of an account for the page. Leaves out the rate if nothing is left to fetch, because the rate changes constantly, so
+ * every poll would send a new response.
+ */
 function viewOf(status: Status['accounts'][number]) {
   const {
     base_url: baseUrl,

@@ -136,7 +136,7 @@ export function Failed({ failed, several }: { failed: readonly FailedActivity[];
   )
 }
 
-/** The scheduled backups in one line; nothing if none are configured. */
+/** The scheduled backups in one line; nothing if no backups are configured. */
 export function Backup({ backup }: { backup: View['backup'] }) {
   if (!backup) return null
   const { done_at: doneAt, bytes } = backup

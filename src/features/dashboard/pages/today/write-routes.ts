@@ -14,9 +14,9 @@ const MAX_BYTES = 200 * MIB
 const NOT_WATCHED =
   'this process does not watch the drop folder because it lacks the role watcher; use: musette upload FILE'
 const TOO_LARGE = 'the file is larger than 200 MiB; put it into the drop folder'
-/** How long a sender may pause before its connection is closed, ms. */
+/** How long a sender may send nothing before its connection is closed, ms. */
 const IDLE_MS = 30 * SECOND
-/** Maximum concurrent uploads: together they could fill a small disk. A page sends one file at a time. */
+/** Maximum number of concurrent uploads, because many large uploads could fill a small disk. A page sends one file at a time. */
 const MAX_AT_ONCE = 4
 
 const ofText = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength })
@@ -36,7 +36,7 @@ const makeSchema = (properties: Readonly<Record<string, object>>) => ({
  * `GET /api/drop` reports whether files are accepted, `GET /api/drop/contents` returns the results of files.
  */
 export async function registerWrites(server: FastifyInstance, app: PagesApp, isWatched: boolean) {
-  // Without a watcher in this process, nothing would upload the files.
+  // Refuses files if this process has no watcher, because nothing would upload the files.
   const closed = isWatched ? undefined : NOT_WATCHED
   let arriving = 0
   await server.register(
@@ -136,7 +136,7 @@ function sendReason(error: unknown, reply: FastifyReply) {
 type DroppedContent = Record<'content_id' | 'file_name' | 'state', string> &
   Record<'reason' | 'activity_name', string | null> & { activity_id: number | null }
 
-/** Finds the results of an account's contents by content id; leaves out unknown ids. */
+/** Finds the results of an account's FIT files by content id; leaves out unknown ids. */
 export async function findDroppedContents(tx: Tx, input: { account: string; contentIds: readonly string[] }) {
   return rowsOf<DroppedContent>(tx)`
      select u.content_id, u.file_name, u.state, u.reason, v.activity_id, v.name as activity_name

@@ -102,7 +102,7 @@ const ZONE_VALUES: Values<View['zones'][number]> = Object.fromEntries(
   COLOURS.map((_, index) => [`z${index + 1}`, ({ power_s }) => times(power_s[index] ?? null, 1 / 3_600)]),
 )
 
-/** Makes the values of a chart; adds the end of the last bar, which covers `days`. */
+/** Makes the values of a chart; adds the end of the last bar, because a bar covers `days` days. */
 const plot = <Row extends { at: number }>(rows: readonly Row[], days: number, values: Values<Row>) => ({
   x: [...rows.map(({ at }) => at), (rows.at(-1)?.at ?? 0) + days * 86_400],
   lines: Object.fromEntries(Object.entries(values).map(([key, of]) => [key, [...rows.map(of), null]])),

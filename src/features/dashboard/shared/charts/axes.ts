@@ -29,7 +29,7 @@ export function baseAxis(): uPlot.Axis {
   }
 }
 
-/** Minimum space per label, px; a narrow chart still shows at least two labels. */
+/** Minimum space per label, px. A narrow chart uses less space, so that it still shows at least two labels. */
 const SPACE: NonNullable<uPlot.Axis['space']> = (_chart, _axis, _min, _max, width) => Math.min(60, width / 4)
 
 /** Returns an axis of the time since the start and, if the time zone is known, an axis of the local time above the chart. */
@@ -59,7 +59,7 @@ export function elapsedAxis(clock: { of: (elapsedS: number) => string; zone: str
   }
 }
 
-/** Keeps only the first of equal neighbouring labels: when zoomed in, several splits have the same label. */
+/** Keeps only the first of equal neighbouring labels, because several splits have the same label if the chart is zoomed in. */
 function onceEach(names: readonly string[]): string[] {
   const lead = (index: number) => names[index]?.split('\n')[0]
   return names.map((name, index) => (index > 0 && lead(index) === lead(index - 1) ? '' : name))
@@ -77,7 +77,7 @@ export function dayAxis(): XAxis {
     return yearOf(x) === yearOf(splits[index - 1]) ? day : `${day}\n${yearOf(x)}`
   }
   return {
-    // Shows a single day in the middle of a week; the library's default would show three years.
+    // Shows a single day in the middle of a week, because the library would show three years.
     scale: {
       time: true,
       range: ({ data: [days] }, min, max) =>

@@ -70,7 +70,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
   }, [spec, columns])
   useEffect(() => lanes.current?.hide(hidden), [hidden])
   useLayoutEffect(() => setOwn(props.range), [props.range])
-  // Sets the scale before the next key, which zooms from it.
+  // Sets the scale before the next key press, which zooms from the current scale.
   useLayoutEffect(() => lanes.current?.zoom(range), [range])
   useEffect(() => {
     if (pointed !== undefined && pointed !== place) lanes.current?.point(pointed)
@@ -179,12 +179,12 @@ function onKey(event: KeyboardEvent, lanes: Lanes, { place, zoom }: Pointed): vo
   event.preventDefault()
 }
 
-/** Computes the zoomed x range that keeps the value at `index` where it is; undefined for the whole range. */
+/** Computes the zoomed x range in which the value at `index` keeps its position on the screen; undefined for the whole range. */
 function zoomAround(lead: uPlot, index: number, factor: number): Range | undefined {
   const xs = lead.data[0]
   const lowest = xs[0] ?? 0
   const highest = xs.at(-1) ?? 1
-  // On a logarithmic axis, zooms by the ratio to the centre instead of the distance.
+  // On a logarithmic axis, zooms by the ratio to the centre instead of by the distance from the centre.
   const [to, from] = lead.scales.x?.distr === 3 ? [Math.log, Math.exp] : [(x: number) => x, (x: number) => x]
   const centre = to(xs[index] ?? lowest)
   const min = from(centre - (centre - to(lead.scales.x?.min ?? lowest)) * factor)
@@ -193,7 +193,7 @@ function zoomAround(lead: uPlot, index: number, factor: number): Range | undefin
   return { min: Math.max(min, lowest), max: Math.min(max, highest) }
 }
 
-/** Moves the readout with a finger that moves sideways; a finger that moves up or down scrolls the page. */
+/** If a finger moves sideways, moves the readout; if a finger moves up or down, the page scrolls. */
 function onFinger(event: PointerEvent, lanes: Lanes): void {
   const lead = lanes.lead()
   if (event.pointerType === 'mouse' || !lead) return

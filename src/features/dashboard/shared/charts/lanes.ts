@@ -2,7 +2,7 @@ import uPlot from 'uplot'
 import { formatNumber } from '../format.ts'
 import { baseAxis, colour, durationAxis, type XAxis } from './axes.ts'
 
-/** A quantity in a chart. `colour` names a custom property of the style sheet, which differs between light and dark. */
+/** A quantity in a chart. `colour` names a custom property of the style sheet, whose value differs between light and dark. */
 export type Line = {
   key: string
   label: string
@@ -62,8 +62,8 @@ export type Lanes = ReturnType<typeof drawLanes>
 type Listeners = { point: (index: number | undefined) => void; zoom: (range: Range | undefined) => void }
 
 /**
- * Draws the lanes of a chart, each in its element of `hosts`, once `fit` knows the width. Calls `on.point` with the index under the pointer,
- * and `on.zoom` with the x range that a person selects (undefined: all); the caller then shows the range by `zoom`.
+ * Makes the lanes of a chart, each in its element of `hosts`; the first call of `fit` draws them. Calls `on.point` with the index under the
+ * pointer, and `on.zoom` with the x range that a person selects (undefined: all). The caller must then call `zoom` to show the range.
  */
 export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Columns, on: Listeners) {
   const charts: uPlot[] = []
@@ -166,7 +166,7 @@ export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Co
   }
 }
 
-/** Width of a y axis, px: four digits, the same in every lane, so that the x axes align. */
+/** Width of a y axis, px: enough for four digits, and the same in every lane, so that the x axes align. */
 const Y_AXIS_WIDTH = 46
 const FEW_VALUES = 12
 const DAY_OF_UTC = (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC')
