@@ -143,15 +143,13 @@ async function replaceRefused(
   const { account } = state
   const { accessToken } = held
   const pending = held.isRiderCompared ? undefined : riderPending(account, error)
-  const askElsewhere = async () => {
-    const verdict = await tryElsewhere(state, call, { accessToken, signal })
-    if (verdict !== 'accepted') return verdict
-    await acceptTokens(deps, state, held)
-    throw pending ?? refusedHere(error)
-  }
   // Tokens that another endpoint accepted are not refreshed again for each rejected object.
   if (brandNew || state.accepted === accessToken) {
-    const verdict = await askElsewhere()
+    const verdict = await tryElsewhere(state, call, { accessToken, signal })
+    if (verdict === 'accepted') {
+      await acceptTokens(deps, state, held)
+      throw pending ?? refusedHere(error)
+    }
     if (verdict === 'unclear' && brandNew) throw pending ?? error
   }
   state.refused = accessToken
@@ -160,8 +158,9 @@ async function replaceRefused(
   try {
     return await renew(deps, state, held, signal)
   } catch (reason) {
-    await askElsewhere()
-    throw reason
+    // The pause that the failed refresh has recorded stays.
+    const verdict = await tryElsewhere(state, call, { accessToken, signal })
+    throw verdict === 'accepted' ? (pending ?? refusedHere(error)) : reason
   }
 }
 

@@ -297,6 +297,17 @@ describe('new tokens that the service rejects', () => {
     expect(lines.join()).toContain('could not record')
   })
 
+  it('keep the pause of a failed refresh, even if another endpoint accepts the old token', async () => {
+    const vault = makeMemoryVault({ 1: rowOf(START, { refusals: 2, refusedSince: ago(HOUR) }) })
+    const answer = (one: SentRequest) => {
+      if (isToken(one)) return { status: 400, body: { error: 'invalid_request' } }
+      return one.path.startsWith(TRAINING) ? { status: 401, body: {} } : { body: INFO }
+    }
+    const { info, row } = open(answer, undefined, { shared: vault })
+    expect(await errorOf(info())).toMatchObject({ code: 'refused_here' })
+    expect(row()).toMatchObject({ failures: 1, refusals: 2, notBefore: expect.any(Date) })
+  })
+
   it('do not hide an invalid_grant of the token endpoint', async () => {
     const outage = openOutage(40 * HOUR)
     await outage.callEvery(5 * MINUTE, 3 * HOUR)
