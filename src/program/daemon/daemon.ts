@@ -144,10 +144,10 @@ async function openParts(
     const dropFolder = isWatched ? await openWatcher(app, jobs) : undefined
     if (dropFolder) release.defer('watcher', dropFolder.close)
     const ofPages = { connectionString: app.databaseUrl, maxConnections: CONNECTIONS_OF_PAGES }
-    const visitorStore = await openVisitorStore({ log, owner: app.store }, ofPages)
-    release.defer('connections of pages', visitorStore.close)
+    const visitorStore = http && (await openVisitorStore({ log, owner: app.store }, ofPages))
+    if (visitorStore) release.defer('connections of pages', visitorStore.close)
     const web =
-      http &&
+      visitorStore &&
       (await openWeb(
         {
           app,
